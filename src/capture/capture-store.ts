@@ -1,0 +1,29 @@
+/** One capture as an upload event, or a walk over folders, names it. */
+export interface CaptureSource {
+  /** `s3://bucket/key` with the raw key, or a `file://` URL: the table's column `capture`. */
+  readonly capture: string;
+  /** S3 bucket; "" locally. */
+  readonly bucket: string;
+  /** Raw (decoded) object key; locally the file URL. */
+  readonly key: string;
+  /** S3 version, where the bucket keeps versions. */
+  readonly versionId?: string;
+  /** The object's eTag without quotes; locally the content's SHA-256 in hex. */
+  readonly eTag: string;
+  /** Bytes. */
+  readonly size: number;
+  /** From the key by the key pattern; null where it does not match. */
+  readonly vehicleId: string | null;
+}
+
+/** Where captures are read from. */
+export interface CaptureStore {
+  /**
+   * The object's bytes in order, in chunks of any size, exactly `size` of them. A chunk is the caller's until the next
+   * one is asked for. Iteration throws `SupersededError` when the object is gone or was replaced, `RetryableError` when
+   * reading failed after the adapter's own attempts.
+   */
+  open(source: CaptureSource): AsyncIterable<Uint8Array>;
+  /** True while the very object version is still there. */
+  exists(source: Pick<CaptureSource, "bucket" | "key" | "eTag">): Promise<boolean>;
+}

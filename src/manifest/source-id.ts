@@ -1,0 +1,21 @@
+/** Lower-case hex of the first 16 bytes of a SHA-256 (32 characters): the table's column `source_id`. */
+export type SourceId = string;
+
+/** SHA-256 of the bytes, 32 bytes. Synchronous: inputs are short. */
+export type Sha256 = (bytes: Uint8Array) => Uint8Array;
+
+const utf8 = new TextEncoder();
+
+/**
+ * Id of the very object version: SHA-256 over the JSON array `[bucket, key, eTag, size]`, cut to 16 bytes. The same
+ * upload delivered twice has the same id; a replaced object has another.
+ */
+export function sourceId(
+  source: { bucket: string; key: string; eTag: string; size: number },
+  sha256: Sha256,
+): SourceId {
+  const digest = sha256(utf8.encode(JSON.stringify([source.bucket, source.key, source.eTag, source.size])));
+  let hex = "";
+  for (let i = 0; i < 16; i++) hex += digest[i]!.toString(16).padStart(2, "0");
+  return hex;
+}
