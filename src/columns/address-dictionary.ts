@@ -1,0 +1,110 @@
+import { ipv4Text, ipv6Text, macText } from "./address-text.ts";
+
+/** Words a key takes: the address's length and up to 16 bytes of it. */
+const KEY_WORDS = 5;
+
+/**
+ * Addresses (4, 6 or 16 bytes) to codes 0, 1, 2 ... in the order of their first look-up, with the text of each. An
+ * open-addressed table on the addresses' words: a look-up makes no object, and a text is made once for each address.
+ */
+export class AddressDictionary {
+  /** Text of each code. */
+  readonly texts: string[] = [];
+  readonly #seed: number;
+  /** Code + 1 of the entry in each slot, 0 for a free one; length a power of two, at most half full. */
+  #slots = new Int32Array(1024);
+  #keys = new Int32Array(512 * KEY_WORDS);
+
+  constructor(seed: number) {
+    this.#seed = seed | 0;
+  }
+
+  code(bytes: Uint8Array, offset: number, length: number): number {
+    let word1 = 0;
+    let word2 = 0;
+    let word3 = 0;
+    const word0 = word(bytes, offset);
+    if (length === 6) word1 = (bytes[offset + 4]! << 8) | bytes[offset + 5]!;
+    else if (length === 16) {
+      word1 = word(bytes, offset + 4);
+      word2 = word(bytes, offset + 8);
+      word3 = word(bytes, offset + 12);
+    }
+    const mask = this.#slots.length - 1;
+    let slot = this.#hash(length, word0, word1, word2, word3) & mask;
+    for (;;) {
+      const entry = this.#slots[slot]!;
+      if (entry === 0) return this.#insert(slot, bytes, offset, length, word0, word1, word2, word3);
+      const key = (entry - 1) * KEY_WORDS;
+      if (
+        this.#keys[key] === length &&
+        this.#keys[key + 1] === word0 &&
+        this.#keys[key + 2] === word1 &&
+        this.#keys[key + 3] === word2 &&
+        this.#keys[key + 4] === word3
+      ) {
+        return entry - 1;
+      }
+      slot = (slot + 1) & mask;
+    }
+  }
+
+  #insert(
+    slot: number,
+    bytes: Uint8Array,
+    offset: number,
+    length: number,
+    word0: number,
+    word1: number,
+    word2: number,
+    word3: number,
+  ): number {
+    const code = this.texts.push(addressText(bytes, offset, length)) - 1;
+    this.#slots[slot] = code + 1;
+    this.#keys.set([length, word0, word1, word2, word3], code * KEY_WORDS);
+    if (this.texts.length * 2 >= this.#slots.length) this.#grow();
+    return code;
+  }
+
+  #grow(): void {
+    const slots = new Int32Array(this.#slots.length * 2);
+    const mask = slots.length - 1;
+    for (let code = 0; code < this.texts.length; code++) {
+      const key = code * KEY_WORDS;
+      const keys = this.#keys;
+      let slot =
+        this.#hash(keys[key]!, keys[key + 1]!, keys[key + 2]!, keys[key + 3]!, keys[key + 4]!) & mask;
+      while (slots[slot] !== 0) slot = (slot + 1) & mask;
+      slots[slot] = code + 1;
+    }
+    this.#slots = slots;
+    const keys = new Int32Array((slots.length / 2) * KEY_WORDS);
+    keys.set(this.#keys);
+    this.#keys = keys;
+  }
+
+  /** Multiply and rotate over the key's words from the seed, then the finalizer of MurmurHash3 (fmix32). */
+  #hash(length: number, word0: number, word1: number, word2: number, word3: number): number {
+    let hash = mix(this.#seed ^ length, word0);
+    hash = mix(hash, word1);
+    if (length === 16) hash = mix(mix(hash, word2), word3);
+    hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+    hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+    return hash ^ (hash >>> 16);
+  }
+}
+
+function mix(hash: number, word: number): number {
+  const product = Math.imul(word, 0xcc9e2d51);
+  const mixed = hash ^ Math.imul((product << 15) | (product >>> 17), 0x1b873593);
+  return (Math.imul((mixed << 13) | (mixed >>> 19), 5) + 0xe6546b64) | 0;
+}
+
+function word(bytes: Uint8Array, offset: number): number {
+  return (bytes[offset]! << 24) | (bytes[offset + 1]! << 16) | (bytes[offset + 2]! << 8) | bytes[offset + 3]!;
+}
+
+function addressText(bytes: Uint8Array, offset: number, length: number): string {
+  if (length === 4) return ipv4Text(word(bytes, offset) >>> 0);
+  return length === 6 ? macText(bytes, offset) : ipv6Text(bytes, offset);
+}

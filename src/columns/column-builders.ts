@@ -1,0 +1,289 @@
+import { ABSENT } from "../decode/packet-record.ts";
+import { AddressDictionary } from "./address-dictionary.ts";
+import type { Column, Validity } from "./row-group.ts";
+
+/**
+ * Builders of one column each. A row is written by storing into the builder's arrays (`values[row] = x`), after
+ * `ensureRows`; ABSENT is a null. Validity is made when rows are taken, in one pass, instead of row by row.
+ */
+export interface ColumnBuilder {
+  /** Makes room for `rows` rows in all. */
+  ensureRows(rows: number): void;
+  /** Rows `from` to `to` (exclusive) as a column; its arrays are valid until the next store. */
+  take(from: number, to: number): Column;
+  /** Starts anew at row 0. Arrays are kept. */
+  clear(): void;
+}
+
+export class IntegerBuilder implements ColumnBuilder {
+  values = new Int32Array(0);
+
+  ensureRows(rows: number): void {
+    this.values = grownInt32(this.values, rows);
+  }
+
+  take(from: number, to: number): Column {
+    const values = this.values.subarray(from, to);
+    return { kind: "integer", values, ...validity(values) };
+  }
+
+  clear(): void {}
+}
+
+/** Values up to 2^53 - 1, which every `long` column of packets is far below. */
+export class LongBuilder implements ColumnBuilder {
+  values = new Float64Array(0);
+
+  ensureRows(rows: number): void {
+    this.values = grownFloat64(this.values, rows);
+  }
+
+  take(from: number, to: number): Column {
+    const values = this.values.subarray(from, to);
+    const longs = new BigInt64Array(values.length);
+    const halves = new Int32Array(longs.buffer);
+    for (let i = 0; i < values.length; i++) {
+      const value = values[i]!;
+      if (value === ABSENT) continue;
+      halves[2 * i] = value | 0;
+      halves[2 * i + 1] = Math.floor(value / 0x1_0000_0000);
+    }
+    return { kind: "long", values: longs, ...validity(values) };
+  }
+
+  clear(): void {}
+}
+
+/** Seconds since 1970 (an exact integer, may be negative) and nanoseconds within the second; ABSENT nanoseconds are a null. */
+export class TimestampBuilder implements ColumnBuilder {
+  seconds = new Float64Array(0);
+  nanoseconds = new Int32Array(0);
+
+  ensureRows(rows: number): void {
+    this.seconds = grownFloat64(this.seconds, rows);
+    this.nanoseconds = grownInt32(this.nanoseconds, rows);
+  }
+
+  take(from: number, to: number): Column {
+    const nanoseconds = this.nanoseconds.subarray(from, to);
+    const values = new BigInt64Array(nanoseconds.length);
+    const halves = new Int32Array(values.buffer);
+    for (let i = 0; i < nanoseconds.length; i++) {
+      if (nanoseconds[i] === ABSENT) continue;
+      const second = this.seconds[from + i]!;
+      const micro = Math.floor(nanoseconds[i]! / 1000);
+      const micros = second * 1_000_000 + micro;
+      if (Number.isSafeInteger(micros)) {
+        const high = Math.floor(micros / 0x1_0000_0000);
+        halves[2 * i] = micros - high * 0x1_0000_0000;
+        halves[2 * i + 1] = high;
+      } else {
+        // Beyond April 2255, where microseconds pass 2^53.
+        values[i] = BigInt(second) * 1_000_000n + BigInt(micro);
+      }
+    }
+    return { kind: "timestamp", values, ...validity(nanoseconds) };
+  }
+
+  clear(): void {}
+}
+
+/** 0, 1 or ABSENT. */
+export class BooleanBuilder implements ColumnBuilder {
+  values = new Int8Array(0);
+
+  ensureRows(rows: number): void {
+    if (rows <= this.values.length) return;
+    const grown = new Int8Array(rows);
+    grown.set(this.values);
+    this.values = grown;
+  }
+
+  take(from: number, to: number): Column {
+    const values = this.values.subarray(from, to);
+    const bits = new Uint8Array(values.length);
+    for (let i = 0; i < values.length; i++) bits[i] = values[i] === 1 ? 1 : 0;
+    return { kind: "boolean", values: bits, ...validity(values) };
+  }
+
+  clear(): void {}
+}
+
+/** Entries a dictionary keeps from one batch to the next; a larger one is dropped, so that memory stays bounded. */
+const MAX_KEPT_ENTRIES = 65_536;
+
+/** Codes into a dictionary of strings that outlives the batch, since the same values come again. */
+abstract class DictionaryBuilder implements ColumnBuilder {
+  codes = new Int32Array(0);
+  #remap = new Int32Array(0);
+
+  ensureRows(rows: number): void {
+    this.codes = grownInt32(this.codes, rows);
+  }
+
+  take(from: number, to: number): Column {
+    const entries = this.entries();
+    if (this.#remap.length < entries.length) this.#remap = new Int32Array(entries.length * 2);
+    const remap = this.#remap.fill(ABSENT, 0, entries.length);
+    const codes = new Int32Array(to - from);
+    const dictionary: string[] = [];
+    for (let i = 0; i < codes.length; i++) {
+      const code = this.codes[from + i]!;
+      if (code === ABSENT) {
+        codes[i] = ABSENT;
+        continue;
+      }
+      if (remap[code] === ABSENT) remap[code] = dictionary.push(entries[code]!) - 1;
+      codes[i] = remap[code]!;
+    }
+    return { kind: "string", codes, dictionary, ...validity(codes) };
+  }
+
+  abstract clear(): void;
+  protected abstract entries(): readonly string[];
+}
+
+export class StringBuilder extends DictionaryBuilder {
+  #codes = new Map<string, number>();
+  #entries: string[] = [];
+
+  /** The value's code, to be stored in `codes`; ABSENT for null. */
+  code(value: string | null): number {
+    if (value === null) return ABSENT;
+    const known = this.#codes.get(value);
+    if (known !== undefined) return known;
+    const code = this.#entries.push(value) - 1;
+    this.#codes.set(value, code);
+    return code;
+  }
+
+  clear(): void {
+    if (this.#entries.length <= MAX_KEPT_ENTRIES) return;
+    this.#codes = new Map();
+    this.#entries = [];
+  }
+
+  protected entries(): readonly string[] {
+    return this.#entries;
+  }
+}
+
+/** Codes of a fixed list of names. */
+export class EnumBuilder extends DictionaryBuilder {
+  readonly #names: readonly string[];
+
+  constructor(names: readonly string[]) {
+    super();
+    this.#names = names;
+  }
+
+  clear(): void {}
+
+  protected entries(): readonly string[] {
+    return this.#names;
+  }
+}
+
+/** MAC, IPv4 and IPv6 addresses, looked up by their bytes: a text is made once for each address, not for each row. */
+export class AddressBuilder extends DictionaryBuilder {
+  readonly #seed: number;
+  #dictionary: AddressDictionary;
+
+  /** `seed` of the hash: unpredictable, so that nobody can upload a capture whose addresses all collide. */
+  constructor(seed: number) {
+    super();
+    this.#seed = seed;
+    this.#dictionary = new AddressDictionary(seed);
+  }
+
+  /** Code of the address of `length` (4, 6 or 16) bytes at `offset`; ABSENT where offset is. */
+  code(bytes: Uint8Array, offset: number, length: number): number {
+    return offset === ABSENT ? ABSENT : this.#dictionary.code(bytes, offset, length);
+  }
+
+  clear(): void {
+    if (this.#dictionary.texts.length > MAX_KEPT_ENTRIES)
+      this.#dictionary = new AddressDictionary(this.#seed);
+  }
+
+  protected entries(): readonly string[] {
+    return this.#dictionary.texts;
+  }
+}
+
+/** Byte strings, one after another in one buffer. Rows are appended in order, with {@link BinaryBuilder.append}. */
+export class BinaryBuilder implements ColumnBuilder {
+  bytes = new Uint8Array(64 * 1024);
+  #offsets = new Int32Array(1);
+  #present = new Int8Array(0);
+
+  ensureRows(rows: number): void {
+    if (rows <= this.#present.length) return;
+    this.#offsets = grownInt32(this.#offsets, rows + 1);
+    const present = new Int8Array(rows);
+    present.set(this.#present);
+    this.#present = present;
+  }
+
+  /** Bytes of the rows before `row`. */
+  bytesBefore(row: number): number {
+    return this.#offsets[row]!;
+  }
+
+  /** Copies `length` bytes, or stores a null where length is ABSENT, as row `row`, which must be the next one. */
+  append(row: number, source: Uint8Array, offset: number, length: number): void {
+    const start = this.#offsets[row]!;
+    if (length === ABSENT) {
+      this.#present[row] = ABSENT;
+      this.#offsets[row + 1] = start;
+      return;
+    }
+    const end = start + length;
+    if (end > this.bytes.length) this.#growBytes(end);
+    this.bytes.set(source.subarray(offset, offset + length), start);
+    this.#present[row] = 1;
+    this.#offsets[row + 1] = end;
+  }
+
+  take(from: number, to: number): Column {
+    const start = this.#offsets[from]!;
+    const bytes = this.bytes.subarray(start, this.#offsets[to]);
+    const offsets = this.#offsets.slice(from, to + 1);
+    if (start > 0) for (let i = 0; i < offsets.length; i++) offsets[i] = offsets[i]! - start;
+    return { kind: "binary", bytes, offsets, ...validity(this.#present.subarray(from, to)) };
+  }
+
+  clear(): void {}
+
+  #growBytes(needed: number): void {
+    const grown = new Uint8Array(Math.max(needed, this.bytes.length * 2));
+    grown.set(this.bytes);
+    this.bytes = grown;
+  }
+}
+
+type Numbers = Int8Array | Int32Array | Float64Array;
+
+/** Validity of values where ABSENT is a null. */
+function validity(values: Numbers): Validity {
+  let nullCount = 0;
+  for (let i = 0; i < values.length; i++) if (values[i] === ABSENT) nullCount++;
+  if (nullCount === 0) return { nullCount, bitmap: null };
+  const bitmap = new Uint8Array((values.length + 7) >> 3);
+  for (let i = 0; i < values.length; i++) if (values[i] !== ABSENT) bitmap[i >> 3]! |= 1 << (i & 7);
+  return { nullCount, bitmap };
+}
+
+function grownInt32(values: Int32Array<ArrayBuffer>, rows: number): Int32Array<ArrayBuffer> {
+  if (rows <= values.length) return values;
+  const grown = new Int32Array(rows);
+  grown.set(values);
+  return grown;
+}
+
+function grownFloat64(values: Float64Array<ArrayBuffer>, rows: number): Float64Array<ArrayBuffer> {
+  if (rows <= values.length) return values;
+  const grown = new Float64Array(rows);
+  grown.set(values);
+  return grown;
+}

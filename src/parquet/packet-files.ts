@@ -1,0 +1,232 @@
+import { type CaptureColumns, PacketBatch } from "../columns/packet-batch.ts";
+import { packetTable } from "../columns/packet-table.ts";
+import type { PacketRecord } from "../decode/packet-record.ts";
+import { RejectedError } from "../errors.ts";
+import { type NewObject, ParquetFile, type WrittenFile } from "./parquet-file.ts";
+import type { ParquetWriterFactory } from "./parquet-writer.ts";
+
+/** Bounds on memory and file sizes of one converter batch. */
+export interface PacketFileLimits {
+  /** Rows held in memory, over all dates: also the rows of a row group. */
+  readonly rows: number;
+  /** Bytes of frames held in memory, over all dates. */
+  readonly frameBytes: number;
+  /** A file that has reached this size gets no further row group. */
+  readonly fileBytes: number;
+  /** Dates that may have rows in memory or a file open at once. */
+  readonly openDates: number;
+  /** Dates that the packets of one capture may lie on. */
+  readonly datesPerCapture: number;
+}
+
+export interface PacketFilesOptions {
+  /** Unpredictable and unique: part of each file's name. */
+  readonly batchId: string;
+  readonly limits: PacketFileLimits;
+  readonly parquet: ParquetWriterFactory;
+  readonly create: (path: string) => NewObject;
+  readonly hashSeed: number;
+}
+
+/** Rows of one date that are not in a file yet, and the files they will go to. */
+interface OpenDate {
+  /** `2026-01-31`, null for packets without a time. */
+  readonly date: string | null;
+  readonly batch: PacketBatch;
+  /** Rows of the batch that belong to captures already kept; the rest is the current capture's. */
+  keptRows: number;
+  /** Holds rows of kept captures only. */
+  shared: ParquetFile | null;
+  /** Holds rows of the current capture only. */
+  own: ParquetFile | null;
+  /** Grows with each use: the date used longest ago is closed first. */
+  lastUse: number;
+}
+
+/** Key of packets without a time among the day numbers. */
+const NO_DAY = Number.NaN;
+
+/**
+ * The Parquet files of one converter batch: one a date, split by size, shared by the batch's captures. Captures are
+ * written one after another (`begin`, `append` ..., then `keep` or `takeBack`); one that fails leaves no row behind.
+ *
+ * That works because rows in memory can be forgotten, and rows that must leave memory before their capture is known to
+ * be good go to files of its own, which are dropped with it. Memory is bounded by the limits, whatever the captures hold.
+ */
+export class PacketFiles {
+  readonly #options: PacketFilesOptions;
+  readonly #open = new Map<number, OpenDate>();
+  readonly #written: WrittenFile[] = [];
+  #capture: CaptureColumns | null = null;
+  /** Files of the current capture alone that are complete. */
+  #ownWritten: WrittenFile[] = [];
+  readonly #captureDays = new Set<number>();
+  #lastDay: number = NO_DAY;
+  #lastDate: OpenDate | null = null;
+  #uses = 0;
+  #rows = 0;
+  #files = 0;
+
+  constructor(options: PacketFilesOptions) {
+    this.#options = options;
+  }
+
+  /** All rows that follow, up to `keep` or `takeBack`, are this capture's. */
+  begin(capture: CaptureColumns): void {
+    this.#capture = capture;
+    this.#captureDays.clear();
+    this.#lastDate = null;
+  }
+
+  /**
+   * Takes one row. Synchronous: the caller looks at `full` between chunks and then awaits `makeRoom`.
+   * Throws `RejectedError` when the capture's packets lie on too many dates.
+   */
+  append(record: PacketRecord): void {
+    const day = record.hasTime ? Math.floor(record.seconds / 86_400) : NO_DAY;
+    if (this.#lastDate === null || !Object.is(day, this.#lastDay)) this.#lastDate = this.#dateOf(day);
+    this.#lastDate.batch.append(record, this.#capture!);
+    this.#rows++;
+  }
+
+  /** True when rows must leave memory before more come. */
+  get full(): boolean {
+    const limits = this.#options.limits;
+    return this.#rows >= limits.rows || this.#open.size > limits.openDates || this.#tooManyBytes();
+  }
+
+  /** Writes rows out until the batch is within its limits. */
+  async makeRoom(): Promise<void> {
+    const limits = this.#options.limits;
+    while (this.#open.size > limits.openDates) await this.#close(this.#leastRecentlyUsed());
+    while (this.#rows >= limits.rows || this.#tooManyBytes()) await this.#writeRows(this.#largest());
+  }
+
+  /** The capture is good: its rows belong to the batch. */
+  async keep(): Promise<void> {
+    for (const open of this.#open.values()) {
+      open.keptRows = open.batch.rows;
+      if (open.own === null) continue;
+      if (open.shared === null) open.shared = open.own;
+      else this.#written.push(await open.own.finish());
+      open.own = null;
+    }
+    this.#written.push(...this.#ownWritten);
+    this.#ownWritten = [];
+  }
+
+  /**
+   * The capture failed: its rows are taken back. Files of its own that were complete stay behind as objects that no
+   * version refers to; vacuum removes them.
+   */
+  async takeBack(): Promise<void> {
+    for (const open of this.#open.values()) {
+      this.#rows -= open.batch.rows - open.keptRows;
+      open.batch.truncate(open.keptRows);
+      await open.own?.abort();
+      open.own = null;
+    }
+    this.#ownWritten = [];
+  }
+
+  /** Writes all that is left and puts the files. The order of the result is that of the files' completion. */
+  async finish(): Promise<WrittenFile[]> {
+    for (const open of [...this.#open.values()]) await this.#close(open);
+    return this.#written;
+  }
+
+  /** Drops everything that is not yet put. Never throws. */
+  async abort(): Promise<void> {
+    for (const open of this.#open.values()) {
+      await open.own?.abort();
+      await open.shared?.abort();
+    }
+    this.#open.clear();
+  }
+
+  #dateOf(day: number): OpenDate {
+    this.#lastDay = day;
+    let open = this.#open.get(day);
+    if (!this.#captureDays.has(day)) this.#countDay(day);
+    if (open === undefined) {
+      const batch = new PacketBatch(this.#options.hashSeed);
+      open = { date: dateText(day), batch, keptRows: 0, shared: null, own: null, lastUse: 0 };
+      this.#open.set(day, open);
+    }
+    open.lastUse = ++this.#uses;
+    return open;
+  }
+
+  #countDay(day: number): void {
+    const limit = this.#options.limits.datesPerCapture;
+    if (this.#captureDays.size === limit) {
+      throw new RejectedError(
+        `packets on more than ${limit} different dates (the last one on ${dateText(day)}): the times are not a clock's; raise datesPerCapture if they are`,
+      );
+    }
+    this.#captureDays.add(day);
+  }
+
+  #tooManyBytes(): boolean {
+    let bytes = 0;
+    for (const open of this.#open.values()) bytes += open.batch.frameBytes;
+    return bytes >= this.#options.limits.frameBytes;
+  }
+
+  #largest(): OpenDate {
+    return [...this.#open.values()].reduce((a, b) => (weight(b) > weight(a) ? b : a));
+  }
+
+  #leastRecentlyUsed(): OpenDate {
+    return [...this.#open.values()].reduce((a, b) => (b.lastUse < a.lastUse ? b : a));
+  }
+
+  /** Writes a date's rows as row groups: kept ones to the shared file, the current capture's to its own. */
+  async #writeRows(open: OpenDate): Promise<void> {
+    const { batch, keptRows } = open;
+    if (keptRows > 0) {
+      open.shared ??= this.#newFile(open.date);
+      await open.shared.write(batch.take(0, keptRows));
+    }
+    if (batch.rows > keptRows) {
+      open.own ??= this.#newFile(open.date);
+      await open.own.write(batch.take(keptRows, batch.rows));
+    }
+    this.#rows -= batch.rows;
+    batch.clear();
+    open.keptRows = 0;
+    if (open.shared !== null && open.shared.size >= this.#options.limits.fileBytes) {
+      this.#written.push(await open.shared.finish());
+      open.shared = null;
+    }
+    if (open.own !== null && open.own.size >= this.#options.limits.fileBytes) {
+      this.#ownWritten.push(await open.own.finish());
+      open.own = null;
+    }
+  }
+
+  async #close(open: OpenDate): Promise<void> {
+    await this.#writeRows(open);
+    if (open.shared !== null) this.#written.push(await open.shared.finish());
+    if (open.own !== null) this.#ownWritten.push(await open.own.finish());
+    for (const [day, candidate] of this.#open) if (candidate === open) this.#open.delete(day);
+    this.#lastDate = null;
+  }
+
+  #newFile(date: string | null): ParquetFile {
+    const { batchId, create, parquet } = this.#options;
+    const number = String(this.#files++).padStart(5, "0");
+    const folder = `${packetTable.partitionColumn}=${date ?? "__HIVE_DEFAULT_PARTITION__"}`;
+    return new ParquetFile(`${folder}/${batchId}-${number}.parquet`, date, parquet, create);
+  }
+}
+
+/** What writing a date's rows out would free, in bytes, roughly: frames and some 330 bytes of columns a row. */
+function weight(open: OpenDate): number {
+  return open.batch.frameBytes + open.batch.rows * 330;
+}
+
+/** Day number since 1970 to `YYYY-MM-DD`; the reader lets no time outside the years 1 to 9999 through. */
+function dateText(day: number): string | null {
+  return Number.isNaN(day) ? null : new Date(day * 86_400_000).toISOString().slice(0, 10);
+}

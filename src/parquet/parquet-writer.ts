@@ -1,0 +1,18 @@
+import type { RowGroup } from "../columns/row-group.ts";
+import type { ColumnDefinition } from "../columns/table-schema.ts";
+
+/** Takes the file's bytes in order; owns each chunk. Resolves when it wants more. */
+export type ByteSink = (chunk: Uint8Array) => Promise<void>;
+
+/** A Parquet file being written, row group by row group; memory holds one row group. */
+export interface ParquetWriter {
+  /** Resolves when the group's arrays may be used again. Groups without rows are left out. */
+  write(group: RowGroup): Promise<void>;
+  /** Writes the footer; no call may follow. A file without any row group is refused: nobody should put it. */
+  finish(): Promise<void>;
+  /** Drops what is buffered. Never throws. */
+  abort(): Promise<void>;
+}
+
+/** Opens a file with these columns: the table's without the partition column. */
+export type ParquetWriterFactory = (columns: readonly ColumnDefinition[], sink: ByteSink) => ParquetWriter;
