@@ -1,0 +1,55 @@
+import type { ParseArgsConfig } from "node:util";
+
+/** The exit codes of the contract: what scripts branch on. */
+export const ExitCode = {
+  /** All was done. */
+  ok: 0,
+  /** Captures were rejected or damaged; the others were ingested. */
+  captures: 1,
+  /** Wrong use of the command line. */
+  usage: 2,
+  /** Not the captures' fault: the table was refused, the disk is full, the network is down. */
+  environment: 3,
+} as const;
+
+/** Where a command writes: results to `out`, what a person watches to `err`. */
+export interface Terminal {
+  out(text: string): void;
+  err(text: string): void;
+  /** True when `err` is a terminal: progress is drawn only then. */
+  readonly interactive: boolean;
+}
+
+export type OptionValues = Readonly<Record<string, string | boolean | undefined>>;
+
+/** One subcommand. */
+export interface Command {
+  readonly name: string;
+  /** One line, for the list of commands. */
+  readonly summary: string;
+  /** The whole text of `deltacap NAME --help`. */
+  readonly help: string;
+  readonly options: NonNullable<ParseArgsConfig["options"]>;
+  /** Returns the exit code. Throws `UsageError` for arguments that make no sense. */
+  run(positionals: readonly string[], options: OptionValues, terminal: Terminal): Promise<number>;
+}
+
+/** The command line was wrong: the message says what, and help follows. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+/** The option's value, or a `UsageError` that names it. */
+export function required(options: OptionValues, name: string, meaning: string): string {
+  const value = options[name];
+  if (typeof value !== "string" || value === "") throw new UsageError(`--${name} ${meaning} is missing`);
+  return value;
+}
+
+/** The only positional argument, or a `UsageError` that says what it should be. */
+export function onlyPositional(positionals: readonly string[], meaning: string): string {
+  const [value, ...more] = positionals;
+  if (value === undefined) throw new UsageError(`${meaning} is missing`);
+  if (more.length > 0) throw new UsageError(`one ${meaning} is expected, and there is also ${more[0]}`);
+  return value;
+}

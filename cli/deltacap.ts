@@ -1,0 +1,92 @@
+#!/usr/bin/env node
+import { parseArgs } from "node:util";
+import { RejectedError, RetryableError, TableRefusedError } from "../src/errors.ts";
+import { type Command, ExitCode, type Terminal, UsageError } from "./command.ts";
+import { convert } from "./commands/convert.ts";
+import { exportCapture } from "./commands/export.ts";
+import { ingest } from "./commands/ingest.ts";
+import { inspect } from "./commands/inspect.ts";
+import { log } from "./commands/log.ts";
+import { sql } from "./commands/sql.ts";
+
+const commands: readonly Command[] = [ingest, convert, inspect, log, sql, exportCapture];
+
+/** Runs the command line and returns the exit code. */
+export async function main(argv: readonly string[], terminal: Terminal): Promise<number> {
+  const [name, ...args] = argv;
+  if (name === undefined || name === "--help" || name === "-h" || name === "help") {
+    terminal.out(overview());
+    return name === undefined ? ExitCode.usage : ExitCode.ok;
+  }
+  const command = commands.find((candidate) => candidate.name === name);
+  if (command === undefined) {
+    terminal.err(`deltacap: there is no command "${name}"\n\n${overview()}`);
+    return ExitCode.usage;
+  }
+  try {
+    const { values, positionals } = parse(command, args);
+    if (values["help"] === true) {
+      terminal.out(command.help);
+      return ExitCode.ok;
+    }
+    return await command.run(positionals, values, terminal);
+  } catch (error) {
+    return explain(command, error, terminal);
+  }
+}
+
+function parse(command: Command, args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { ...command.options, help: { type: "boolean", short: "h" } },
+    }) as { values: Record<string, string | boolean | undefined>; positionals: string[] };
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function explain(command: Command, error: unknown, terminal: Terminal): number {
+  if (error instanceof UsageError) {
+    terminal.err(`deltacap ${command.name}: ${error.message}\n\n${command.help}`);
+    return ExitCode.usage;
+  }
+  if (error instanceof RejectedError) {
+    terminal.err(`deltacap ${command.name}: ${error.message}\n`);
+    return ExitCode.captures;
+  }
+  if (error instanceof TableRefusedError || error instanceof RetryableError) {
+    terminal.err(`deltacap ${command.name}: ${error.message}\n`);
+    return ExitCode.environment;
+  }
+  // A bug: the stack is what helps to mend it.
+  terminal.err(`deltacap ${command.name}: ${error instanceof Error ? (error.stack ?? error.message) : error}\n`);
+  return ExitCode.environment;
+}
+
+function overview(): string {
+  const width = Math.max(...commands.map((command) => command.name.length));
+  const lines = commands.map((command) => `  ${command.name.padEnd(width)}  ${command.summary}`);
+  return `deltacap: packet captures into a Delta Lake table, exactly once
+
+Usage: deltacap COMMAND [ARGUMENTS]
+
+${lines.join("\n")}
+
+deltacap COMMAND --help explains a command.
+`;
+}
+
+const terminal: Terminal = {
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+  interactive: process.stderr.isTTY === true,
+};
+
+// A reader that has seen enough (`deltacap log T | head`) closes the pipe: that is no error.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code === "EPIPE") process.exit(ExitCode.ok);
+  throw error;
+});
+process.exitCode = await main(process.argv.slice(2), terminal);

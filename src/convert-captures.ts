@@ -1,0 +1,247 @@
+import type { CaptureEnd } from "./capture/capture-reader.ts";
+import type { CaptureSource, CaptureStore } from "./capture/capture-store.ts";
+import type { Decompressors } from "./capture/decompressor.ts";
+import type { DecompressionLimits } from "./capture/decompress.ts";
+import { readCapture } from "./capture/read-capture.ts";
+import { compareUtf8 } from "./columns/statistics.ts";
+import { PacketDecoder } from "./decode/packet-decoder.ts";
+import { deltaStatistics } from "./delta/file-statistics.ts";
+import { RejectedError, RetryableError, SupersededError } from "./errors.ts";
+import type { Damage, Ledger, LedgerEntry } from "./manifest/ledger.ts";
+import type { DataFile, Manifest, ManifestSource } from "./manifest/manifest.ts";
+import { MAX_SOURCES } from "./manifest/manifest.ts";
+import type { ObjectStore } from "./manifest/object-store.ts";
+import { type Sha256, type SourceId, sourceId } from "./manifest/source-id.ts";
+import { type PacketFileLimits, PacketFiles } from "./parquet/packet-files.ts";
+import type { ParquetWriterFactory } from "./parquet/parquet-writer.ts";
+
+/** What the converter reaches the world through. */
+export interface ConverterPorts {
+  readonly captures: CaptureStore;
+  readonly table: ObjectStore;
+  readonly ledger: Ledger;
+  readonly decompressors: Decompressors;
+  readonly parquet: ParquetWriterFactory;
+  readonly sha256: Sha256;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** A fresh unpredictable id, of `[A-Za-z0-9_.=-]` only. */
+  readonly newBatchId: () => string;
+  /** Called when it is known what became of a capture: for progress, before the batch is complete. */
+  readonly onCapture?: (result: CaptureResult) => void;
+}
+
+export interface ConverterLimits extends PacketFileLimits, DecompressionLimits {
+  /** Bytes of an object, compressed as it may be; a larger one is rejected. */
+  readonly captureBytes: number;
+}
+
+/** What became of one capture. Only `converted` ones are in the manifest. */
+export type CaptureResult = { readonly source: CaptureSource; readonly id: SourceId } & (
+  | { readonly outcome: "converted"; readonly packets: number; readonly damage?: Damage }
+  /** Committed already, or named twice in this call. `known` is the ledger's entry in the first case. */
+  | { readonly outcome: "duplicate"; readonly known?: LedgerEntry & { status: "committed" } }
+  /** Gone or replaced since it was announced. */
+  | { readonly outcome: "superseded"; readonly reason: string }
+  | { readonly outcome: "rejected"; readonly reason: string; readonly offset: number }
+  | { readonly outcome: "empty" }
+  /** Not the capture's fault: to be tried again. */
+  | { readonly outcome: "failed"; readonly reason: string }
+);
+
+export interface ConversionOutcome {
+  /** One result a given source, in the order of conversion. */
+  readonly results: readonly CaptureResult[];
+  /** Null when no capture gave a row. The files it names are put. */
+  readonly manifest: Manifest | null;
+}
+
+/**
+ * The first use case: captures in, Parquet files and one manifest out (DESIGN.md 5). Sources already committed are left
+ * out; one bad capture costs only itself. What is rejected or empty is noted in the ledger.
+ *
+ * Memory is bounded by `limits`, whatever the captures hold. Throws `RetryableError` when the table's store or the ledger
+ * fails: then nothing was announced, and files that were put are never referred to.
+ */
+export async function convertCaptures(
+  sources: readonly CaptureSource[],
+  ports: ConverterPorts,
+  limits: ConverterLimits,
+): Promise<ConversionOutcome> {
+  if (sources.length > MAX_SOURCES) {
+    throw new Error(`${sources.length} captures in one batch: at most ${MAX_SOURCES} fit into a manifest`);
+  }
+  const results: CaptureResult[] = [];
+  const report = (result: CaptureResult) => {
+    results.push(result);
+    ports.onCapture?.(result);
+  };
+  const fresh = await withoutDuplicates(sources, ports, report);
+  const batchId = ports.newBatchId();
+  const files = new PacketFiles({
+    batchId,
+    limits,
+    parquet: ports.parquet,
+    create: (path) => ports.table.create(path),
+    hashSeed: hashSeed(batchId, ports.sha256),
+  });
+  try {
+    for (const item of fresh) report(await convertCapture(item, files, ports, limits));
+    const written = await files.finish();
+    await setAside(results, ports.ledger);
+    const dataFiles = written.map(
+      (file): DataFile => ({
+        path: file.path,
+        size: file.size,
+        partitionValues: { date: file.date },
+        rows: file.rows,
+        stats: deltaStatistics(file.rows, file.statistics),
+      }),
+    );
+    return { results, manifest: manifestOf(batchId, ports.now(), dataFiles, results) };
+  } catch (error) {
+    await files.abort();
+    throw error;
+  }
+}
+
+interface FreshSource {
+  readonly source: CaptureSource;
+  readonly id: SourceId;
+}
+
+/** Sources to convert, each once, in the order in which their rows shall lie in the files: by vehicle, then capture. */
+async function withoutDuplicates(
+  sources: readonly CaptureSource[],
+  ports: ConverterPorts,
+  report: (result: CaptureResult) => void,
+): Promise<FreshSource[]> {
+  const unique = new Map<SourceId, CaptureSource>();
+  for (const source of sources) {
+    const id = sourceId(source, ports.sha256);
+    if (unique.has(id)) report({ source, id, outcome: "duplicate" });
+    else unique.set(id, source);
+  }
+  const known = await ports.ledger.lookup([...unique.keys()]);
+  const fresh: FreshSource[] = [];
+  for (const [id, source] of unique) {
+    const entry = known.get(id);
+    if (entry?.status === "committed") report({ source, id, outcome: "duplicate", known: entry });
+    else fresh.push({ source, id });
+  }
+  return fresh.sort(
+    (a, b) =>
+      compareUtf8(a.source.vehicleId ?? "", b.source.vehicleId ?? "") ||
+      compareUtf8(a.source.capture, b.source.capture),
+  );
+}
+
+async function convertCapture(
+  { source, id }: FreshSource,
+  files: PacketFiles,
+  ports: ConverterPorts,
+  limits: ConverterLimits,
+): Promise<CaptureResult> {
+  if (source.size > limits.captureBytes) {
+    const reason = `${source.size} bytes: a capture may have ${limits.captureBytes} (setting captureBytes)`;
+    return { source, id, outcome: "rejected", reason, offset: 0 };
+  }
+  files.begin({
+    capture: source.capture,
+    sourceId: id,
+    vehicleId: source.vehicleId,
+    ingestedMs: ports.now(),
+  });
+  let tableError: unknown;
+  try {
+    const decoder = new PacketDecoder((record) => files.append(record));
+    const end = await readCapture(
+      ports.captures.open(source),
+      ports.decompressors,
+      (frame) => decoder.decode(frame),
+      limits,
+      async () => {
+        if (!files.full) return;
+        try {
+          await files.makeRoom();
+        } catch (error) {
+          // The table's store failed, not this capture: the whole batch ends.
+          tableError = error;
+          throw error;
+        }
+      },
+    );
+    if (end.kind !== "rejected" && end.packets > 0) await files.keep();
+    else await files.takeBack();
+    return { source, id, ...resultOf(end) };
+  } catch (error) {
+    if (tableError !== undefined) throw error;
+    await files.takeBack();
+    if (error instanceof RejectedError) {
+      return { source, id, outcome: "rejected", reason: error.message, offset: error.offset };
+    }
+    if (error instanceof SupersededError) return { source, id, outcome: "superseded", reason: error.message };
+    if (error instanceof RetryableError) return { source, id, outcome: "failed", reason: error.message };
+    throw error;
+  }
+}
+
+type CaptureOutcome = Exclude<CaptureResult, { outcome: "duplicate" | "superseded" | "failed" }>;
+type OutcomeOnly<T> = T extends unknown ? Omit<T, "source" | "id"> : never;
+
+function resultOf(end: CaptureEnd): OutcomeOnly<CaptureOutcome> {
+  if (end.kind === "rejected") return { outcome: "rejected", reason: end.reason, offset: end.offset };
+  if (end.packets === 0) return { outcome: "empty" };
+  if (end.kind === "complete") return { outcome: "converted", packets: end.packets };
+  return {
+    outcome: "converted",
+    packets: end.packets,
+    damage: { offset: end.offset, reason: end.reason },
+  };
+}
+
+/** Notes in the ledger what will never give a row. */
+async function setAside(results: readonly CaptureResult[], ledger: Ledger): Promise<void> {
+  const entries = new Map<SourceId, LedgerEntry & { status: "rejected" | "empty" }>();
+  for (const result of results) {
+    const { capture } = result.source;
+    if (result.outcome === "empty") entries.set(result.id, { status: "empty", capture });
+    else if (result.outcome === "rejected") {
+      entries.set(result.id, { status: "rejected", capture, reason: result.reason, offset: result.offset });
+    }
+  }
+  if (entries.size > 0) await ledger.putSetAside(entries);
+}
+
+function manifestOf(
+  batchId: string,
+  createdMs: number,
+  files: readonly DataFile[],
+  results: readonly CaptureResult[],
+): Manifest | null {
+  const sources: ManifestSource[] = [];
+  for (const result of results) {
+    if (result.outcome !== "converted") continue;
+    const { capture, bucket, key, versionId, eTag, size } = result.source;
+    sources.push({
+      id: result.id,
+      capture,
+      bucket,
+      key,
+      ...(versionId === undefined ? {} : { versionId }),
+      eTag,
+      size,
+      packets: result.packets,
+      ...(result.damage === undefined ? {} : { damage: result.damage }),
+    });
+  }
+  return sources.length === 0 ? null : { manifestVersion: 1, batchId, createdMs, files, sources };
+}
+
+const utf8 = new TextEncoder();
+
+/** 32 bits nobody can know before the batch exists, since the batch id is unpredictable. */
+function hashSeed(batchId: string, sha256: Sha256): number {
+  const digest = sha256(utf8.encode(batchId));
+  return new DataView(digest.buffer, digest.byteOffset).getInt32(0);
+}
