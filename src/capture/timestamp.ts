@@ -30,7 +30,10 @@ export function timestampResolution(tsresol: number, offset: bigint): TimestampR
   if ((tsresol & 0x80) === 0 && exponent <= 9 && isSmall(offset)) {
     return new DecimalResolution(10 ** exponent, Number(offset));
   }
-  return new ExactResolution((tsresol & 0x80) === 0 ? 10n ** BigInt(exponent) : 1n << BigInt(exponent), offset);
+  return new ExactResolution(
+    (tsresol & 0x80) === 0 ? 10n ** BigInt(exponent) : 1n << BigInt(exponent),
+    offset,
+  );
 }
 
 /** Offsets far outside any year need no speed, and would not stay exact as numbers. */
