@@ -1,0 +1,64 @@
+import { decodeEtherType } from "./ether-type.ts";
+import { cut, setPayload, uint16 } from "./fields.ts";
+import type { PacketRecord } from "./packet-record.ts";
+import { EtherType } from "./protocol-numbers.ts";
+
+/** Destination, source, type or length (IEEE 802.3 section 3.2). */
+const HEADER_LENGTH = 14;
+const ADDRESS_LENGTH = 6;
+
+export function decodeEthernet(record: PacketRecord, at: number, end: number): void {
+  if (end - at >= ADDRESS_LENGTH) record.ethDstOffset = at;
+  if (end - at >= 2 * ADDRESS_LENGTH) record.ethSrcOffset = at + ADDRESS_LENGTH;
+  if (end - at < HEADER_LENGTH) {
+    record.ethDstOffset = record.ethSrcOffset = -1;
+    return cut(record, end);
+  }
+  decodeTypeOrLength(record, uint16(record.bytes, at + 12), at + HEADER_LENGTH, end);
+}
+
+/** Tags (IEEE 802.1Q section 9.6): the first two have columns, more are passed over. */
+const TAG_LENGTH = 4;
+
+/** What follows the addresses: `type` was read just before `at`. */
+export function decodeTypeOrLength(record: PacketRecord, type: number, at: number, end: number): void {
+  const { bytes } = record;
+  let tags = 0;
+  while (type === EtherType.vlan || type === EtherType.providerBridge || type === EtherType.oldQinQ) {
+    record.ethType = type;
+    if (end - at < TAG_LENGTH) return cut(record, end);
+    const control = uint16(bytes, at);
+    if (tags === 0) {
+      record.vlanPriority = control >> 13;
+      record.vlanId = control & 0xfff;
+    } else if (tags === 1) record.innerVlanId = control & 0xfff;
+    tags++;
+    type = uint16(bytes, at + 2);
+    at += TAG_LENGTH;
+  }
+  if (type < EtherType.first) return decodeLlc(record, type, at, end);
+  record.ethType = type;
+  decodeEtherType(record, type, at, end);
+}
+
+/** DSAP, SSAP and control of SNAP (IEEE 802 section 9.4), then an organization code and a type. */
+const SNAP = 0xaaaa;
+const SNAP_HEADER_LENGTH = 8;
+
+/** A frame whose type field is its length: IEEE 802.2 LLC. Behind a SNAP header of Ethernet's code the type is an EtherType. */
+export function decodeLlc(record: PacketRecord, length: number, at: number, end: number): void {
+  record.ethType = -1;
+  const { bytes } = record;
+  const limit = Math.min(end, at + length);
+  const isSnap =
+    limit - at >= SNAP_HEADER_LENGTH &&
+    uint16(bytes, at) === SNAP &&
+    bytes[at + 2] === 3 &&
+    bytes[at + 3] === 0 &&
+    uint16(bytes, at + 4) === 0;
+  if (!isSnap) return setPayload(record, at, limit);
+  const type = uint16(bytes, at + 6);
+  if (type < EtherType.first) return setPayload(record, at + SNAP_HEADER_LENGTH, limit);
+  record.ethType = type;
+  decodeEtherType(record, type, at + SNAP_HEADER_LENGTH, limit);
+}

@@ -1,0 +1,52 @@
+/** LINKTYPE_ values (https://www.tcpdump.org/linktypes.html). */
+export const LinkType = {
+  null: 0,
+  ethernet: 1,
+  ppp: 9,
+  rawBsd: 12,
+  rawOpenBsd: 14,
+  pppHdlc: 50,
+  raw: 101,
+  linuxClip: 106,
+  loop: 108,
+  linuxSll: 113,
+  flexRay: 210,
+  lin: 212,
+  canSocketcan: 227,
+  ipv4: 228,
+  ipv6: 229,
+  nflog: 239,
+  ipOverInfiniband: 242,
+  linuxSll2: 276,
+} as const;
+
+/** EtherType values (IEEE 802 numbers, IANA). */
+export const EtherType = {
+  ipv4: 0x0800,
+  arp: 0x0806,
+  vlan: 0x8100,
+  rarp: 0x8035,
+  ipv6: 0x86dd,
+  providerBridge: 0x88a8,
+  oldQinQ: 0x9100,
+  ptp: 0x88f7,
+  /** Below this an Ethernet frame's type field is its length (IEEE 802.3 section 3.2.6). */
+  first: 0x0600,
+} as const;
+
+/** IP protocol numbers (IANA). */
+export const IpProtocol = {
+  hopByHop: 0,
+  icmp: 1,
+  tcp: 6,
+  udp: 17,
+  routing: 43,
+  fragment: 44,
+  authentication: 51,
+  icmpv6: 58,
+  destinationOptions: 60,
+  sctp: 132,
+  mobility: 135,
+  hostIdentity: 139,
+  shim6: 140,
+} as const;
