@@ -1,0 +1,73 @@
+import type { ColumnStatistics } from "../columns/statistics.ts";
+
+/** Characters (code points) of a string bound that are kept; Spark keeps as many. */
+const STRING_BOUND_LENGTH = 32;
+
+/**
+ * The add action's `stats` (Delta protocol, "Per-file Statistics"): a JSON string with bounds and null counts of the
+ * columns that have statistics. A bound never hides a row: where it must be shortened or rounded it is moved outwards.
+ */
+export function deltaStatistics(rows: number, columns: readonly ColumnStatistics[]): string {
+  const minValues: string[] = [];
+  const maxValues: string[] = [];
+  const nullCounts: string[] = [];
+  for (const { column, nullCount, bounds } of columns) {
+    if (!column.statistics) continue;
+    const key = JSON.stringify(column.name);
+    nullCounts.push(`${key}:${nullCount}`);
+    if (bounds === null) continue;
+    const isTimestamp = column.type === "timestamp";
+    const min = isTimestamp ? timestampText(bounds.min as bigint, "floor") : minText(bounds.min);
+    const max = isTimestamp ? timestampText(bounds.max as bigint, "ceil") : maxText(bounds.max);
+    minValues.push(`${key}:${min}`);
+    if (max !== null) maxValues.push(`${key}:${max}`);
+  }
+  // Written by hand, since JSON.stringify takes no BigInt and a Number would not hold every long.
+  return `{"numRecords":${rows},"minValues":{${minValues}},"maxValues":{${maxValues}},"nullCount":{${nullCounts}}}`;
+}
+
+function minText(value: number | bigint | string): string {
+  return typeof value === "string" ? JSON.stringify(lowerBound(value)) : String(value);
+}
+
+/** Null where no bound can be given. */
+function maxText(value: number | bigint | string): string | null {
+  if (typeof value !== "string") return String(value);
+  const bound = upperBound(value);
+  return bound === null ? null : JSON.stringify(bound);
+}
+
+/** A prefix sorts before the whole. */
+export function lowerBound(value: string): string {
+  const points = [...value];
+  return points.length <= STRING_BOUND_LENGTH ? value : points.slice(0, STRING_BOUND_LENGTH).join("");
+}
+
+/**
+ * The least string of at most 32 characters that sorts after every string with the value's prefix, by UTF-8 bytes: the prefix
+ * with its last character that can grow increased, and what follows dropped. Null when none can grow.
+ */
+export function upperBound(value: string): string | null {
+  const points = [...value];
+  if (points.length <= STRING_BOUND_LENGTH) return value;
+  for (let length = STRING_BOUND_LENGTH; length > 0; length--) {
+    const next = successor(points[length - 1]!.codePointAt(0)!);
+    if (next !== null) return points.slice(0, length - 1).join("") + String.fromCodePoint(next);
+  }
+  return null;
+}
+
+/** The next code point that UTF-8 can encode. */
+function successor(point: number): number | null {
+  if (point >= 0x10ffff) return null;
+  return point === 0xd7ff ? 0xe000 : point + 1;
+}
+
+/** Milliseconds are what every reader takes (Delta protocol); microseconds are rounded outwards. */
+function timestampText(micros: bigint, rounding: "floor" | "ceil"): string {
+  let millis = micros / 1000n;
+  const rest = micros % 1000n;
+  if (rest < 0n) millis -= 1n;
+  if (rounding === "ceil" && rest !== 0n) millis += 1n;
+  return JSON.stringify(new Date(Number(millis)).toISOString());
+}
