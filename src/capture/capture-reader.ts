@@ -1,64 +1,61 @@
 import {
-  BYTE_ORDER_MAGIC,
-  BYTE_ORDER_MAGIC_SWAPPED,
+  FORMAT_NAME_LENGTH,
   notACapture,
+  PCAP_FILE_HEADER_LENGTH,
   pcapVariant,
   SECTION_HEADER_BLOCK,
 } from "./capture-format.ts";
+import { type CaptureLimits, captureLimits } from "./capture-limits.ts";
+import { type CaptureSummary, SummaryCollector } from "./capture-summary.ts";
 import { Frame, type FrameSink } from "./frame.ts";
-import { PCAP_HEADER_LENGTH, PcapParser } from "./pcap.ts";
+import { PcapParser } from "./pcap.ts";
 import { PcapngParser } from "./pcapng.ts";
 import { Damaged, Window } from "./window.ts";
 
-/** How reading a capture ended. Offsets are bytes in the (decompressed) stream. */
+/** How reading an input ended. Offsets are bytes in the (decompressed) stream, of the record that could not be read. */
 export type CaptureEnd =
+  /** All was read. An input without a byte, or with headers only, is a capture of 0 packets. */
   | { readonly kind: "complete"; readonly packets: number }
-  /** Every complete packet before `offset` was given to the sink; nothing after it can be told. */
+  /** The first `packets` packets, at least one, were given to the sink; then came something that is none. */
   | { readonly kind: "damaged"; readonly packets: number; readonly offset: number; readonly reason: string }
-  /** Not a capture, or damaged before its first packet. */
+  /** Not a capture, or damaged before its first whole packet. */
   | { readonly kind: "rejected"; readonly offset: number; readonly reason: string };
 
 /**
- * Reads a capture as its bytes arrive: pcap in all its variants, pcapng, and any of them one after another. Synchronous;
- * each packet goes to the sink in the one reused {@link Frame}.
+ * Reads pcap and pcapng captures, also several back to back, from chunks of any size, and gives each packet to the sink as
+ * soon as it is whole. The sink's frame is one and the same object, see {@link Frame}.
  *
- * Cost: one pass; bytes are copied only where a record spans chunks. Memory: the longest record. Never throws but for what
- * the sink throws.
+ * Work is linear in the input for any chunks; memory is bounded by the largest packet and by `limits`. What is wrong with
+ * the input comes back from `finish`; what the sink throws goes through `push`, after which the reader is of no more use.
  */
 export class CaptureReader {
-  /** Names of the formats met, in order: `pcap`, `pcapng` ... */
-  readonly formats = new Set<string>();
   readonly #sink: FrameSink;
+  readonly #limits: CaptureLimits;
   readonly #frame = new Frame();
   readonly #window = new Window();
+  readonly #summary = new SummaryCollector();
   #parser: PcapParser | PcapngParser | null = null;
-  #sections = 0;
   #damage: Damaged | null = null;
 
-  constructor(sink: FrameSink) {
+  constructor(sink: FrameSink, limits: Partial<CaptureLimits> = {}) {
     this.#sink = sink;
+    this.#limits = { ...captureLimits, ...limits };
   }
 
-  /** Bytes copied to join chunks so far. */
-  get copiedBytes(): number {
-    return this.#window.copied;
-  }
-
-  /** Takes the next bytes, which are the caller's again on return. Returns false when reading on is useless. */
+  /** Reads on; the chunk is the caller's again on return. False: what follows is of no use, call `finish`. */
   push(chunk: Uint8Array): boolean {
-    if (this.#damage !== null || chunk.length === 0) return this.#damage === null;
-    const window = this.#window;
-    window.push(chunk);
-    if (window.end - window.start < window.needed) window.settle();
-    else this.#parse();
+    if (this.#damage === null) this.#window.push(chunk, this.#parse);
     return this.#damage === null;
   }
 
-  /** Called once after the last chunk. */
-  finish(): CaptureEnd {
-    this.#window.final = true;
-    if (this.#damage === null) this.#parse();
-    if (this.#damage === null) this.#damage = this.#cutOff();
+  /** Ends the input. `broken`: why no more bytes came, where the input did not end by itself. */
+  finish(broken?: string): CaptureEnd {
+    if (this.#damage === null) {
+      this.#window.finish(this.#parse);
+      const position = this.#window.positionOf(this.#window.start);
+      if (broken !== undefined) this.#damage ??= new Damaged(position, broken);
+      this.#damage ??= this.#parser?.cutShort(this.#window) ?? null;
+    }
     const packets = this.#frame.packetNumber;
     if (this.#damage === null) return { kind: "complete", packets };
     const { offset, message: reason } = this.#damage;
@@ -67,60 +64,71 @@ export class CaptureReader {
       : { kind: "damaged", packets, offset, reason };
   }
 
-  #parse(): void {
-    const window = this.#window;
-    window.needed = 1;
+  /** What has been seen so far. */
+  get summary(): CaptureSummary {
+    return this.#summary;
+  }
+
+  /** Formats seen so far, in order: "pcap 2.4, little-endian, microseconds". */
+  get formats(): readonly string[] {
+    return this.#summary.formats;
+  }
+
+  /** Bytes copied so far to join chunks, and how often parsing was tried: tests hold both against the input's length. */
+  get copiedBytes(): number {
+    return this.#window.copied;
+  }
+
+  get parses(): number {
+    return this.#window.parsed;
+  }
+
+  readonly #parse = (): boolean => {
     try {
-      for (;;) {
-        this.#parser ??= this.#open();
-        if (this.#parser === null) break;
-        const another = this.#parser.parse(window, this.#frame, this.#sink);
-        if (this.#parser instanceof PcapngParser) this.#sections = this.#parser.section;
-        if (!another) break;
-        this.#parser = null;
-      }
+      this.#parseWindow();
+      return true;
     } catch (error) {
       if (!(error instanceof Damaged)) throw error;
       this.#damage = error;
+      return false;
     }
-    window.settle();
+  };
+
+  #parseWindow(): void {
+    for (;;) {
+      this.#parser ??= this.#beginCapture();
+      if (this.#parser === null || !this.#parser.parse(this.#window)) return;
+      this.#parser = null;
+    }
   }
 
-  /** The parser for the file that begins at the window's start; null when more bytes are needed to tell. */
-  #open(): PcapParser | PcapngParser | null {
-    const window = this.#window;
-    if (!window.has(4)) return null;
-    const magic = window.view.getUint32(window.start);
-    const variant = pcapVariant(magic);
-    if (variant !== null) {
-      if (!window.has(PCAP_HEADER_LENGTH)) return null;
-      this.formats.add(variant.name);
-      return new PcapParser(window);
-    }
-    if (!window.has(12) && !window.final) return null;
-    if (magic === SECTION_HEADER_BLOCK && window.end - window.start >= 12) {
-      const order = window.view.getUint32(window.start + 8);
-      if (order === BYTE_ORDER_MAGIC || order === BYTE_ORDER_MAGIC_SWAPPED) {
-        this.formats.add("pcapng");
-        return new PcapngParser(this.#sections);
-      }
-    }
-    throw new Damaged(window.position, notACapture(window.bytes.subarray(window.start, window.end)));
-  }
-
-  /** What is left over at the end, if anything is. */
-  #cutOff(): Damaged | null {
+  /** The parser for what begins at the window's start; null when more of it is needed to tell. */
+  #beginCapture(): PcapParser | PcapngParser | null {
     const window = this.#window;
     const left = window.end - window.start;
-    const missing = window.skipping > 0 || (this.#parser instanceof PcapngParser && this.#parser.inBlock);
-    if (left === 0 && !missing) return null;
-    if (this.#parser === null && this.#frame.packetNumber === 0 && this.#sections === 0) {
-      return new Damaged(window.position, `${left} bytes: too short for the file header of a capture`);
+    const offset = window.positionOf(window.start);
+    if (!window.has(4)) {
+      if (!window.final || left === 0) return null;
+      throw new Damaged(offset, `not a capture: ${left} bytes are too few for one`);
     }
-    const wanted = window.skipping > 0 ? window.skipping : window.needed - left;
-    return new Damaged(
-      window.position,
-      `the file ends inside a record or block: ${wanted} bytes more are missing`,
+    const magic = window.view.getUint32(window.start);
+    if (magic === SECTION_HEADER_BLOCK) {
+      return new PcapngParser(this.#frame, this.#sink, this.#summary, this.#limits);
+    }
+    if (pcapVariant(magic) === null) {
+      if (!window.has(FORMAT_NAME_LENGTH) && !window.final) return null;
+      throw new Damaged(
+        offset,
+        notACapture(window.bytes.subarray(window.start, window.end).subarray(0, FORMAT_NAME_LENGTH)),
+      );
+    }
+    if (window.has(PCAP_FILE_HEADER_LENGTH)) {
+      return new PcapParser(window, this.#frame, this.#sink, this.#summary);
+    }
+    if (!window.final) return null;
+    throw new Damaged(
+      offset,
+      `pcap file header cut short: the capture ends after ${left} of ${PCAP_FILE_HEADER_LENGTH} bytes`,
     );
   }
 }

@@ -1,58 +1,76 @@
-import { type PcapVariant, pcapVariant, SECTION_HEADER_BLOCK } from "./capture-format.ts";
+import {
+  isMagic,
+  isPcapFileHeader,
+  isSectionHeader,
+  PCAP_FILE_HEADER_LENGTH,
+  type PcapVariant,
+  pcapVariant,
+  RESERVED_LINK_TYPE_BITS,
+} from "./capture-format.ts";
+import { maxCapturedLength } from "./capture-limits.ts";
+import type { SummaryCollector } from "./capture-summary.ts";
 import type { Frame, FrameSink } from "./frame.ts";
-import { maximumCapturedLength } from "./limits.ts";
 import { setTime } from "./timestamp.ts";
 import { Damaged, type Window } from "./window.ts";
 
-export const PCAP_HEADER_LENGTH = 24;
-
-/** Bits 26 of the link type field: the FCS length in bits 28-31 is meant (draft-ietf-opsawg-pcap section 4). */
-const FCS_PRESENT = 0x0400_0000;
+/** Bit 26 of the link type field: the four bits from 28 on give the length of the FCS in units of two bytes. */
+const FCS_LENGTH_PRESENT = 0x04000000;
 
 /**
- * Reads classic pcap records after a file header (draft-ietf-opsawg-pcap). One instance a file header.
+ * Reads one pcap file (draft-ietf-opsawg-pcap): its header, which must be whole in `window`, when made; its records with
+ * each `parse`.
  */
 export class PcapParser {
-  readonly variant: PcapVariant;
-  readonly linkType: number;
-  readonly #fcsLength: number;
-  readonly #maximumLength: number;
+  readonly #frame: Frame;
+  readonly #sink: FrameSink;
+  readonly #variant: PcapVariant;
+  readonly #nanosecondsPerUnit: number;
+  readonly #maxCapturedLength: number;
+  /** Before version 2.3 the two lengths stood in the other order; files of 2.3 have them in either. */
+  readonly #swapsLengths: "always" | "where captured > original" | "never";
 
-  /** The window holds a whole file header; it is consumed. Throws `Damaged` for one that cannot be read. */
-  constructor(window: Window) {
+  constructor(window: Window, frame: Frame, sink: FrameSink, summary: SummaryCollector) {
     const { view, start } = window;
     const variant = pcapVariant(view.getUint32(start));
-    if (variant === null) throw new Error("a PcapParser was made at bytes that are no pcap header");
-    this.variant = variant;
-    const major = view.getUint16(start + 4, variant.littleEndian);
-    if (major !== 2) throw new Damaged(window.position, `pcap major version ${major}: only 2 is known`);
-    const network = view.getUint32(start + 20, variant.littleEndian);
-    if ((network & 0x03ff_0000) !== 0) {
+    if (variant === null) throw new Error("a pcap parser is made for a pcap magic number only");
+    const { littleEndian } = variant;
+    const major = view.getUint16(start + 4, littleEndian);
+    const minor = view.getUint16(start + 6, littleEndian);
+    const field = view.getUint32(start + 20, littleEndian);
+    const offset = window.positionOf(start);
+    if (major !== 2) throw new Damaged(offset, `pcap version ${major}.${minor}: only 2.x is known`);
+    if ((field & RESERVED_LINK_TYPE_BITS) !== 0) {
       throw new Damaged(
-        window.position,
-        `pcap link type field 0x${network.toString(16)} has reserved bits (16 to 25) set`,
+        offset,
+        `pcap link type field 0x${field.toString(16)}: bits 16 to 25 are reserved and must be 0`,
       );
     }
-    this.linkType = network & 0xffff;
-    this.#fcsLength = (network & FCS_PRESENT) === 0 ? -1 : (network >>> 28) * 2;
-    this.#maximumLength = maximumCapturedLength(this.linkType);
-    window.start += PCAP_HEADER_LENGTH;
-  }
-
-  /**
-   * Gives every complete record in the window to the sink. Returns true at the first byte of another file header, which
-   * is not consumed; false when more bytes are needed.
-   */
-  parse(window: Window, frame: Frame, sink: FrameSink): boolean {
-    const { littleEndian, recordHeaderLength, nanosecondsPerTick } = this.variant;
-    frame.linkType = this.linkType;
-    frame.fcsLength = this.#fcsLength;
+    window.start += PCAP_FILE_HEADER_LENGTH;
+    this.#frame = frame;
+    this.#sink = sink;
+    this.#variant = variant;
+    this.#nanosecondsPerUnit = variant.resolution === "nanoseconds" ? 1 : 1000;
+    this.#swapsLengths = minor < 3 ? "always" : minor === 3 ? "where captured > original" : "never";
+    const linkType = field & 0xffff;
+    this.#maxCapturedLength = maxCapturedLength(linkType);
+    frame.linkType = linkType;
+    frame.fcsLength = (field & FCS_LENGTH_PRESENT) === 0 ? -1 : (field >>> 28) * 2;
     frame.sectionNumber = -1;
     frame.interfaceId = -1;
     frame.interfaceName = null;
     frame.packetComment = null;
-    frame.bytes = window.bytes;
+    describe(summary, variant, `${major}.${minor}`, linkType, view.getUint32(start + 16, littleEndian));
+  }
+
+  /** Gives each whole record to the sink. True: another capture begins at the window's start. */
+  parse(window: Window): boolean {
     const { view, end } = window;
+    const { littleEndian, recordHeaderLength } = this.#variant;
+    const frame = this.#frame;
+    const sink = this.#sink;
+    const nanosecondsPerUnit = this.#nanosecondsPerUnit;
+    const swapsLengths = this.#swapsLengths;
+    frame.bytes = window.bytes;
     for (;;) {
       const at = window.start;
       if (end - at < recordHeaderLength) {
@@ -60,68 +78,62 @@ export class PcapParser {
         return false;
       }
       const seconds = view.getUint32(at, littleEndian);
-      if (mayBeMagic(seconds)) {
-        const header = isFileHeader(window);
-        if (header === "unknown") return false;
-        if (header === "yes") return true;
+      if (isMagic(seconds)) {
+        if (isSectionHeader(view, at)) return true;
+        if (!window.has(PCAP_FILE_HEADER_LENGTH)) {
+          if (!window.final) return false;
+        } else if (isPcapFileHeader(view, at)) {
+          return true;
+        }
       }
-      const capturedLength = view.getUint32(at + 8, littleEndian);
-      if (capturedLength > this.#maximumLength) {
+      let capturedLength = view.getUint32(at + 8, littleEndian);
+      let originalLength = view.getUint32(at + 12, littleEndian);
+      if (swapsLengths !== "never" && (swapsLengths === "always" || capturedLength > originalLength)) {
+        [capturedLength, originalLength] = [originalLength, capturedLength];
+      }
+      if (capturedLength > this.#maxCapturedLength) {
         throw new Damaged(
-          window.position,
-          `record of ${capturedLength} captured bytes: link type ${this.linkType} allows ${this.#maximumLength}`,
+          window.positionOf(at),
+          `pcap record claims ${capturedLength} captured bytes, more than the ${this.#maxCapturedLength} of link type ${frame.linkType}`,
         );
       }
-      const length = recordHeaderLength + capturedLength;
-      if (end - at < length) {
-        window.needed = length;
+      const recordLength = recordHeaderLength + capturedLength;
+      if (end - at < recordLength) {
+        window.needed = recordLength;
         return false;
       }
       frame.offset = at + recordHeaderLength;
       frame.capturedLength = capturedLength;
-      frame.originalLength = view.getUint32(at + 12, littleEndian);
-      setTime(frame, seconds, view.getUint32(at + 4, littleEndian) * nanosecondsPerTick);
-      window.start = at + length;
+      frame.originalLength = originalLength;
+      setTime(frame, seconds, view.getUint32(at + 4, littleEndian) * nanosecondsPerUnit);
       frame.packetNumber++;
+      window.start = at + recordLength;
       sink(frame);
     }
   }
-}
 
-/** A cheap first look at a record's seconds, in either byte order, before {@link isFileHeader} looks at the rest. */
-function mayBeMagic(seconds: number): boolean {
-  switch (seconds >>> 16) {
-    case 0xa1b2:
-    case 0xd4c3:
-    case 0x4d3c:
-    case 0x34cd:
-    case 0x0a0d:
-      return true;
-    default:
-      return false;
+  /** What the stream's end has cut; null when it lies between two records. */
+  cutShort(window: Window): Damaged | null {
+    const left = window.end - window.start;
+    if (left === 0) return null;
+    const what = left < this.#variant.recordHeaderLength ? "pcap record header" : "packet";
+    return new Damaged(
+      window.positionOf(window.start),
+      `${what} cut short: the capture ends after ${left} of ${window.needed} bytes`,
+    );
   }
 }
 
-/**
- * Whether a capture file begins here, as it does where captures were simply concatenated. A record could begin with the
- * same four bytes (its seconds, in the year 2055, or 1975 for pcapng), but not with what follows: as a record, a pcap header is
- * one whose microseconds are 262,146 and whose two lengths are the time zone and the accuracy, both 0 by the specification
- * and in every known file; and a Section Header Block has its byte-order magic where a record's captured length would be
- * beyond every limit.
- */
-export function isFileHeader(window: Window): "yes" | "no" | "unknown" {
-  const { view, start } = window;
-  const magic = view.getUint32(start);
-  if (magic === SECTION_HEADER_BLOCK) {
-    const order = view.getUint32(start + 8);
-    return order === 0x1a2b3c4d || order === 0x4d3c2b1a ? "yes" : "no";
-  }
-  const variant = pcapVariant(magic);
-  if (variant === null) return "no";
-  if (!window.has(PCAP_HEADER_LENGTH)) return window.final ? "no" : "unknown";
-  const major = view.getUint16(start + 4, variant.littleEndian);
-  const minor = view.getUint16(start + 6, variant.littleEndian);
-  const zone = view.getUint32(start + 8, variant.littleEndian);
-  const accuracy = view.getUint32(start + 12, variant.littleEndian);
-  return major === 2 && minor <= 4 && zone === 0 && accuracy === 0 ? "yes" : "no";
+function describe(
+  summary: SummaryCollector,
+  variant: PcapVariant,
+  version: string,
+  linkType: number,
+  snapLength: number,
+): void {
+  summary.pcapFiles++;
+  const order = variant.littleEndian ? "little-endian" : "big-endian";
+  const header = variant.recordHeaderLength === 24 ? ", 24-byte record headers" : "";
+  summary.addFormat(`pcap ${version}, ${order}, ${variant.resolution}${header}`);
+  summary.addInterface({ sectionNumber: null, interfaceId: null, name: null, linkType, snapLength });
 }

@@ -1,46 +1,59 @@
 import { Damaged } from "./window.ts";
 
-/** Option codes (pcapng sections 3.5, 4.2, 4.3). */
-export const OPTION_END = 0;
-export const OPTION_COMMENT = 1;
-export const IF_NAME = 2;
-export const IF_TSRESOL = 9;
-export const IF_FCSLEN = 13;
-export const IF_TSOFFSET = 14;
-export const EPB_FLAGS = 2;
+/** Option codes (pcapng sections 3.5, 4.2 and 4.3). */
+export const OptionCode = {
+  endOfOptions: 0,
+  comment: 1,
+  interfaceName: 2,
+  packetFlags: 2,
+  timestampResolution: 9,
+  fcsLength: 13,
+  timestampOffset: 14,
+} as const;
+
+/** Receives an option: its code, and where its value lies in the block's bytes. */
+export type OptionSink = (code: number, at: number, length: number) => void;
 
 /**
- * Calls `take` for each option in `bytes[start]` to `bytes[end]` with its code and where its value lies. A list may end
- * without an end-of-options option. Throws `Damaged` for an option that is longer than its block.
+ * Walks a block's options from `at` to `end`, both offsets in `view`. Options may end without opt_endofopt. Throws
+ * `Damaged`, with the offset `blockOffset`, where an option is longer than what is left of its block.
  */
-export function forEachOption(
+export function readOptions(
   view: DataView,
   littleEndian: boolean,
-  start: number,
+  at: number,
   end: number,
-  blockPosition: number,
-  take: (code: number, offset: number, length: number) => void,
+  blockOffset: number,
+  sink: OptionSink,
 ): void {
-  let at = start;
-  while (end - at >= 4) {
-    const code = view.getUint16(at, littleEndian);
-    const length = view.getUint16(at + 2, littleEndian);
-    if (code === OPTION_END) return;
-    if (length > end - at - 4) {
+  while (at < end) {
+    if (end - at < 4) {
       throw new Damaged(
-        blockPosition,
-        `option ${code} of ${length} bytes in a block that has ${end - at - 4} left for it`,
+        blockOffset,
+        `pcapng option header cut short: ${end - at} of 4 bytes are left in the block`,
       );
     }
-    take(code, at + 4, length);
-    at += 4 + ((length + 3) & ~3);
+    const code = view.getUint16(at, littleEndian);
+    const length = view.getUint16(at + 2, littleEndian);
+    const value = at + 4;
+    const paddedLength = (length + 3) & ~3;
+    if (paddedLength > end - value) {
+      throw new Damaged(
+        blockOffset,
+        `pcapng option ${code} claims ${length} bytes, and ${end - value} are left in the block`,
+      );
+    }
+    if (code === OptionCode.endOfOptions) return;
+    sink(code, value, length);
+    at = value + paddedLength;
   }
 }
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** An option's text; bytes that are no UTF-8 become U+FFFD, and a terminating zero (which some writers add) is dropped. */
-export function optionText(bytes: Uint8Array, offset: number, length: number): string {
-  const end = length > 0 && bytes[offset + length - 1] === 0 ? offset + length - 1 : offset + length;
-  return utf8.decode(bytes.subarray(offset, end));
+/** A UTF-8 string option, up to a NUL where one ends it early; bytes that are no UTF-8 become U+FFFD. */
+export function readString(bytes: Uint8Array, at: number, length: number): string {
+  const value = bytes.subarray(at, at + length);
+  const nul = value.indexOf(0);
+  return utf8.decode(nul < 0 ? value : value.subarray(0, nul));
 }

@@ -1,292 +1,283 @@
-import { BYTE_ORDER_MAGIC, BYTE_ORDER_MAGIC_SWAPPED, SECTION_HEADER_BLOCK } from "./capture-format.ts";
+import { isMagic, isPcapFileHeader, PCAP_FILE_HEADER_LENGTH } from "./capture-format.ts";
+import type { CaptureLimits } from "./capture-limits.ts";
+import type { SummaryCollector } from "./capture-summary.ts";
 import type { Frame, FrameSink } from "./frame.ts";
 import {
-  MAXIMUM_HELD_BLOCK,
-  MAXIMUM_INTERFACE_NAMES,
-  MAXIMUM_INTERFACES,
-  MAXIMUM_PACKET_OPTIONS,
-  maximumCapturedLength,
-} from "./limits.ts";
-import { isFileHeader } from "./pcap.ts";
-import { type CaptureInterface, interfaceDescription } from "./pcapng-interface.ts";
-import { EPB_FLAGS, forEachOption, OPTION_COMMENT, optionText } from "./pcapng-options.ts";
+  BLOCK_HEADER_LENGTH,
+  BLOCK_TRAILER_LENGTH,
+  BlockType,
+  blockLength,
+  type CaptureInterface,
+  checkOptionBytes,
+  checkRoom,
+  checkTrailer,
+  readInterfaceDescription,
+  readSectionHeader,
+  type Section,
+  SHORTEST_BLOCK,
+} from "./pcapng-blocks.ts";
+import { OptionCode, readOptions, readString } from "./pcapng-options.ts";
 import { Damaged, type Window } from "./window.ts";
 
-/** Block types (pcapng section 4 and appendix A). */
-const INTERFACE_DESCRIPTION_BLOCK = 1;
-const PACKET_BLOCK = 2;
-const SIMPLE_PACKET_BLOCK = 3;
-const ENHANCED_PACKET_BLOCK = 6;
-
-/** Block type and total length before the body, total length after it. */
-const BLOCK_OVERHEAD = 12;
-
-/** Bytes at which {@link isFileHeader} can tell a pcap file header from a block. */
-const PCAP_HEADER_NEEDED = 24;
+/** Enhanced Packet Block and the obsolete Packet Block: header, interface, time, two lengths. */
+const PACKET_BLOCK_FIXED = 28;
+const SIMPLE_PACKET_BLOCK_FIXED = 12;
 
 /**
- * Reads pcapng blocks (draft-ietf-opsawg-pcapng), section after section. Blocks that give no packet are skipped as they
- * arrive, however long they are.
+ * Reads pcapng sections, one after another (draft-ietf-opsawg-pcapng). Blocks that hold no packet and describe none are
+ * skipped as they come, whatever their length: statistics, names, secrets, custom and unknown blocks.
  */
 export class PcapngParser {
-  /** 1, 2 ... through the source. */
-  section: number;
+  readonly #frame: Frame;
+  readonly #sink: FrameSink;
+  readonly #summary: SummaryCollector;
+  readonly #limits: CaptureLimits;
+  #section: Section | null = null;
+  /** The block that is being skipped: its length (0: none) and where it began. */
+  #skippedLength = 0;
+  #skippedOffset = 0;
+  /** The window that is being parsed and the FCS length of the packet flags in it, for `#packetOption`. */
+  #window: Window | null = null;
   #littleEndian = true;
-  #interfaces: CaptureInterface[] = [];
-  #interfaceNameLength = 0;
-  /** Total length that must stand at the end of a block whose body was skipped; 0 when there is none. */
-  #trailer = 0;
-  #trailerPosition = 0;
 
-  /** `section`: sections that were read before in the same source. */
-  constructor(section: number) {
-    this.section = section;
+  constructor(frame: Frame, sink: FrameSink, summary: SummaryCollector, limits: CaptureLimits) {
+    this.#frame = frame;
+    this.#sink = sink;
+    this.#summary = summary;
+    this.#limits = limits;
   }
 
-  /** True between the first byte of a block that is being skipped and its last. */
-  get inBlock(): boolean {
-    return this.#trailer !== 0;
-  }
-
-  /**
-   * Gives the packets of every complete block in the window to the sink. Returns true at the first byte of a pcap file
-   * header, which is not consumed; false when more bytes are needed.
-   */
-  parse(window: Window, frame: Frame, sink: FrameSink): boolean {
+  /** Gives each whole packet to the sink. True: a pcap file begins at the window's start. */
+  parse(window: Window): boolean {
+    const { view, end } = window;
+    this.#frame.bytes = window.bytes;
+    this.#window = window;
     for (;;) {
-      if (this.#trailer !== 0 && !this.#checkTrailer(window)) return false;
-      // Type, total length, and the first word of the body, which in a section header tells the byte order.
-      if (!window.has(BLOCK_OVERHEAD)) return false;
+      if (this.#skippedLength > 0 && !this.#endSkipping(window)) return false;
       const at = window.start;
-      if (window.view.getUint32(at) === SECTION_HEADER_BLOCK) {
-        if (!this.#sectionHeader(window)) return false;
-        continue;
+      if (end - at < BLOCK_HEADER_LENGTH) {
+        window.needed = BLOCK_HEADER_LENGTH;
+        return false;
       }
-      const type = window.view.getUint32(at, this.#littleEndian);
-      // Types from 2^31 on are for local use: a pcap magic number among them may begin another file.
-      if (type >= 0x8000_0000 || type === 0x4d3c_b2a1 || type === 0x34cd_b2a1) {
-        if (window.end - at >= PCAP_HEADER_NEEDED || window.final) {
-          if (isFileHeader(window) === "yes") return true;
-        } else if (isFileHeader(window) === "unknown") return false;
+      const section = this.#section;
+      const type = view.getUint32(at, this.#littleEndian);
+      if (section === null || isMagic(type)) {
+        if (type === BlockType.sectionHeader) {
+          if (!this.#beginSection(window)) return false;
+          continue;
+        }
+        if (!window.has(PCAP_FILE_HEADER_LENGTH)) {
+          if (!window.final) return false;
+        } else if (isPcapFileHeader(view, at)) {
+          return true;
+        }
+        if (section === null) throw new Error("a pcapng parser is made for a section header only");
       }
-      if (!this.#block(type, window, frame, sink)) return false;
+      const totalLength = view.getUint32(at + 4, this.#littleEndian);
+      const length = blockLength(totalLength);
+      if (length < SHORTEST_BLOCK) {
+        throw new Damaged(
+          window.positionOf(at),
+          `pcapng block of type ${type} with total length ${totalLength}: the shortest has ${SHORTEST_BLOCK}`,
+        );
+      }
+      if (!this.#readBlock(window, section, type, length)) return false;
     }
   }
 
-  #checkTrailer(window: Window): boolean {
-    if (window.skipping > 0 || !window.has(4)) return false;
-    this.#requireTrailer(
-      window.view.getUint32(window.start, this.#littleEndian),
-      this.#trailer,
-      this.#trailerPosition,
-    );
-    window.start += 4;
-    this.#trailer = 0;
-    return true;
-  }
-
-  #requireTrailer(found: number, expected: number, position: number): void {
-    if (found !== expected) {
-      throw new Damaged(position, `block of total length ${expected} ends with the total length ${found}`);
-    }
-  }
-
-  /** Total length of the block at the window's start, checked; and rounded up, as its extent in the file is. */
-  #blockLength(window: Window): number {
-    const length = window.view.getUint32(window.start + 4, this.#littleEndian);
-    if (length < BLOCK_OVERHEAD) {
-      throw new Damaged(window.position, `block of total length ${length}: a block has at least 12 bytes`);
-    }
-    return length;
-  }
-
-  /** Returns false when the block is not yet whole. */
-  #sectionHeader(window: Window): boolean {
-    const { view, start } = window;
-    const order = view.getUint32(start + 8);
-    if (order !== BYTE_ORDER_MAGIC && order !== BYTE_ORDER_MAGIC_SWAPPED) {
-      throw new Damaged(
-        window.position,
-        `section header with the byte-order magic 0x${order.toString(16)}: 0x1a2b3c4d is expected`,
+  /** What the stream's end has cut; null when it lies between two blocks. */
+  cutShort(window: Window): Damaged | null {
+    if (this.#skippedLength > 0) {
+      return new Damaged(
+        this.#skippedOffset,
+        `pcapng block cut short: the capture ends before its ${this.#skippedLength} bytes do`,
       );
     }
-    this.#littleEndian = order === BYTE_ORDER_MAGIC_SWAPPED;
-    const length = this.#blockLength(window);
-    const extent = heldExtent(window, length, 28);
-    if (!window.has(extent)) return false;
-    const major = view.getUint16(start + 12, this.#littleEndian);
-    if (major !== 1) throw new Damaged(window.position, `pcapng major version ${major}: only 1 is known`);
-    const end = start + extent - 4;
-    this.#requireTrailer(view.getUint32(end, this.#littleEndian), length, window.position);
-    forEachOption(view, this.#littleEndian, start + 24, end, window.position, () => {});
-    window.start += extent;
-    this.section++;
-    this.#interfaces = [];
-    this.#interfaceNameLength = 0;
-    return true;
+    const left = window.end - window.start;
+    if (left === 0) return null;
+    return new Damaged(
+      window.positionOf(window.start),
+      `pcapng block cut short: the capture ends after ${left} of ${window.needed} bytes`,
+    );
   }
 
-  /** Returns false when the block is not yet whole. */
-  #block(type: number, window: Window, frame: Frame, sink: FrameSink): boolean {
-    const length = this.#blockLength(window);
+  /** Consumes the block of `length` bytes at the window's start; false when more of it is needed. */
+  #readBlock(window: Window, section: Section, type: number, length: number): boolean {
     switch (type) {
-      case ENHANCED_PACKET_BLOCK:
-        return this.#packetBlock(window, length, ENHANCED_PACKET_BLOCK, frame, sink);
-      case PACKET_BLOCK:
-        return this.#packetBlock(window, length, PACKET_BLOCK, frame, sink);
-      case SIMPLE_PACKET_BLOCK:
-        return this.#simplePacketBlock(window, length, frame, sink);
-      case INTERFACE_DESCRIPTION_BLOCK:
-        return this.#interfaceDescriptionBlock(window, length);
+      case BlockType.enhancedPacket:
+      case BlockType.packet:
+        return this.#readPacket(window, section, type, length);
+      case BlockType.simplePacket:
+        return this.#readSimplePacket(window, section, length);
+      case BlockType.interfaceDescription:
+        return this.#readInterface(window, section, length);
       default:
-        this.#trailer = length;
-        this.#trailerPosition = window.position;
-        window.skip(((length + 3) & ~3) - 4);
+        this.#skippedOffset = window.positionOf(window.start);
+        this.#skippedLength = length;
+        window.skip(length - BLOCK_TRAILER_LENGTH);
         return true;
     }
   }
 
-  #interfaceDescriptionBlock(window: Window, length: number): boolean {
-    const extent = heldExtent(window, length, 20);
-    if (!window.has(extent)) return false;
-    const end = window.start + extent - 4;
-    this.#requireTrailer(window.view.getUint32(end, this.#littleEndian), length, window.position);
-    const described = interfaceDescription(window, this.#littleEndian, end);
-    this.#interfaceNameLength += described.name?.length ?? 0;
-    if (
-      this.#interfaces.length === MAXIMUM_INTERFACES ||
-      this.#interfaceNameLength > MAXIMUM_INTERFACE_NAMES
-    ) {
-      throw new Damaged(
-        window.position,
-        `interface ${this.#interfaces.length} of a section: at most ${MAXIMUM_INTERFACES} are kept, with ${MAXIMUM_INTERFACE_NAMES} bytes of names`,
-      );
-    }
-    this.#interfaces.push(described);
-    window.start += extent;
+  /** Checks the skipped block's trailer; false when it is not there yet. */
+  #endSkipping(window: Window): boolean {
+    if (!window.has(BLOCK_TRAILER_LENGTH)) return false;
+    const trailer = window.view.getUint32(window.start, this.#littleEndian);
+    checkTrailer(trailer, this.#skippedLength, this.#skippedOffset);
+    window.start += BLOCK_TRAILER_LENGTH;
+    this.#skippedLength = 0;
     return true;
   }
 
-  #interface(id: number, position: number): CaptureInterface {
-    const found = this.#interfaces[id];
-    if (found === undefined) {
-      throw new Damaged(position, `packet of interface ${id} in a section with ${this.#interfaces.length}`);
-    }
-    return found;
+  #beginSection(window: Window): boolean {
+    const section = readSectionHeader(window, this.#summary.sections + 1, this.#limits);
+    if (section === null) return false;
+    this.#section = section;
+    this.#littleEndian = section.littleEndian;
+    this.#summary.sections++;
+    const order = section.littleEndian ? "little-endian" : "big-endian";
+    this.#summary.addFormat(`pcapng ${section.version}, ${order}`);
+    return true;
   }
 
-  /** Enhanced Packet Block (4.3) and the obsolete Packet Block (appendix A), which differ in their first words only. */
-  #packetBlock(window: Window, length: number, type: number, frame: Frame, sink: FrameSink): boolean {
-    if (length < 32) {
-      throw new Damaged(window.position, `packet block of ${length} bytes: it has at least 32`);
+  #readInterface(window: Window, section: Section, length: number): boolean {
+    if (!readInterfaceDescription(window, length, section, this.#limits)) return false;
+    const interfaceId = section.interfaces.length - 1;
+    const description = section.interfaces[interfaceId];
+    if (description !== undefined) {
+      const { name, linkType, snapLength } = description;
+      this.#summary.addInterface({ sectionNumber: section.number, interfaceId, name, linkType, snapLength });
     }
-    if (!window.has(28)) return false;
-    const { view, start } = window;
-    const littleEndian = this.#littleEndian;
-    const interfaceId =
-      type === ENHANCED_PACKET_BLOCK
-        ? view.getUint32(start + 8, littleEndian)
-        : view.getUint16(start + 8, littleEndian);
-    const on = this.#interface(interfaceId, window.position);
-    const capturedLength = view.getUint32(start + 20, littleEndian);
-    requireRoom(window, on, capturedLength, length - 32);
-    const extent = (length + 3) & ~3;
-    if (!window.has(extent)) return false;
-    const end = start + extent - 4;
-    this.#requireTrailer(view.getUint32(end, littleEndian), length, window.position);
+    return true;
+  }
 
-    this.#describe(frame, window, on, interfaceId);
-    frame.offset = start + 28;
+  /** Enhanced Packet Block (section 4.3), and the obsolete Packet Block (appendix A), whose interface id has 16 bits. */
+  #readPacket(window: Window, section: Section, type: number, length: number): boolean {
+    const { view, start } = window;
+    const littleEndian = section.littleEndian;
+    if (!window.has(PACKET_BLOCK_FIXED)) return false;
+    const interfaceId =
+      type === BlockType.packet
+        ? view.getUint16(start + 8, littleEndian)
+        : view.getUint32(start + 8, littleEndian);
+    const capturedLength = view.getUint32(start + 20, littleEndian);
+    const description = this.#describe(window, section, interfaceId);
+    const optionsAt = this.#checkPacket(window, length, PACKET_BLOCK_FIXED, capturedLength, description);
+    if (!window.has(length)) return false;
+    const optionsEnd = start + length - BLOCK_TRAILER_LENGTH;
+    checkTrailer(view.getUint32(optionsEnd, littleEndian), length, window.positionOf(start));
+    const frame = this.#frame;
+    this.#fill(section, interfaceId, description);
+    if (optionsAt < optionsEnd) {
+      readOptions(view, littleEndian, optionsAt, optionsEnd, window.positionOf(start), this.#packetOption);
+    }
+    frame.offset = start + PACKET_BLOCK_FIXED;
     frame.capturedLength = capturedLength;
     frame.originalLength = view.getUint32(start + 24, littleEndian);
-    on.resolution.setTime(
+    description.resolution.setTime(
       frame,
       view.getUint32(start + 12, littleEndian),
       view.getUint32(start + 16, littleEndian),
     );
-    const options = start + 28 + ((capturedLength + 3) & ~3);
-    if (end - options >= 4) packetOptions(frame, window, littleEndian, options, end);
-    this.#emit(window, extent, frame, sink);
+    this.#give(window, length);
     return true;
   }
 
-  /** Simple Packet Block (4.4): interface 0, no time, and no captured length of its own. */
-  #simplePacketBlock(window: Window, length: number, frame: Frame, sink: FrameSink): boolean {
-    if (length < 16) {
-      throw new Damaged(window.position, `simple packet block of ${length} bytes: it has at least 16`);
-    }
+  /** Simple Packet Block (section 4.4): on the section's first interface, without a time. */
+  #readSimplePacket(window: Window, section: Section, length: number): boolean {
     const { view, start } = window;
-    const on = this.#interface(0, window.position);
-    const originalLength = view.getUint32(start + 8, this.#littleEndian);
-    const snapLength = on.snapLength === 0 ? originalLength : on.snapLength;
-    const capturedLength = Math.min(originalLength, snapLength, length - 16);
-    requireRoom(window, on, capturedLength, length - 16);
-    const extent = (length + 3) & ~3;
-    if (!window.has(extent)) return false;
-    this.#requireTrailer(view.getUint32(start + extent - 4, this.#littleEndian), length, window.position);
-    this.#describe(frame, window, on, 0);
-    frame.offset = start + 12;
+    const offset = window.positionOf(start);
+    const fixed = SIMPLE_PACKET_BLOCK_FIXED;
+    checkRoom("pcapng simple packet block", length, fixed + BLOCK_TRAILER_LENGTH, offset);
+    if (!window.has(fixed)) return false;
+    const description = this.#describe(window, section, 0);
+    const originalLength = view.getUint32(start + 8, section.littleEndian);
+    const room = length - fixed - BLOCK_TRAILER_LENGTH;
+    const snapLength = description.snapLength === 0 ? room : Math.min(room, description.snapLength);
+    const capturedLength = Math.min(originalLength, snapLength);
+    this.#checkPacket(window, length, fixed, capturedLength, description);
+    if (!window.has(length)) return false;
+    const trailer = view.getUint32(start + length - BLOCK_TRAILER_LENGTH, section.littleEndian);
+    checkTrailer(trailer, length, offset);
+    const frame = this.#frame;
+    this.#fill(section, 0, description);
+    frame.offset = start + fixed;
     frame.capturedLength = capturedLength;
     frame.originalLength = originalLength;
     frame.hasTime = false;
-    this.#emit(window, extent, frame, sink);
+    frame.seconds = 0;
+    frame.nanoseconds = 0;
+    this.#give(window, length);
     return true;
   }
 
-  #describe(frame: Frame, window: Window, on: CaptureInterface, interfaceId: number): void {
-    frame.bytes = window.bytes;
-    frame.linkType = on.linkType;
-    frame.fcsLength = on.fcsLength;
-    frame.sectionNumber = this.section;
+  #describe(window: Window, section: Section, interfaceId: number): CaptureInterface {
+    const description = section.interfaces[interfaceId];
+    if (description === undefined) {
+      throw new Damaged(
+        window.positionOf(window.start),
+        `pcapng packet on interface ${interfaceId}: section ${section.number} has described ${section.interfaces.length} so far`,
+      );
+    }
+    return description;
+  }
+
+  /** Checks what a packet block claims before any of its data is waited for; returns where its options begin. */
+  #checkPacket(
+    window: Window,
+    length: number,
+    fixed: number,
+    capturedLength: number,
+    description: CaptureInterface,
+  ): number {
+    const { start } = window;
+    if (capturedLength > description.maxCapturedLength) {
+      throw new Damaged(
+        window.positionOf(start),
+        `pcapng packet claims ${capturedLength} captured bytes, more than the ${description.maxCapturedLength} of link type ${description.linkType}`,
+      );
+    }
+    const paddedLength = (capturedLength + 3) & ~3;
+    const optionBytes = length - fixed - paddedLength - BLOCK_TRAILER_LENGTH;
+    if (optionBytes < 0) {
+      throw new Damaged(
+        window.positionOf(start),
+        `pcapng packet claims ${capturedLength} captured bytes in a block of ${length}`,
+      );
+    }
+    if (optionBytes > this.#limits.optionBytes) {
+      checkOptionBytes(optionBytes, this.#limits, window.positionOf(start));
+    }
+    return start + fixed + paddedLength;
+  }
+
+  #fill(section: Section, interfaceId: number, description: CaptureInterface): void {
+    const frame = this.#frame;
+    frame.linkType = description.linkType;
+    frame.fcsLength = description.fcsLength;
+    frame.sectionNumber = section.number;
     frame.interfaceId = interfaceId;
-    frame.interfaceName = on.name;
+    frame.interfaceName = description.name;
     frame.packetComment = null;
   }
 
-  #emit(window: Window, extent: number, frame: Frame, sink: FrameSink): void {
-    window.start += extent;
-    frame.packetNumber++;
-    sink(frame);
-  }
-}
-
-/** Extent of a block that must be held whole, checked against its least and greatest length. */
-function heldExtent(window: Window, length: number, least: number): number {
-  if (length < least || length > MAXIMUM_HELD_BLOCK) {
-    throw new Damaged(
-      window.position,
-      `block of total length ${length}: ${least} to ${MAXIMUM_HELD_BLOCK} are allowed for its type`,
-    );
-  }
-  return (length + 3) & ~3;
-}
-
-/** Checks a packet's length against its block and its link type, and the block against what may follow the packet. */
-function requireRoom(window: Window, on: CaptureInterface, capturedLength: number, room: number): void {
-  const most = maximumCapturedLength(on.linkType);
-  if (capturedLength > room || capturedLength > most || room - capturedLength > MAXIMUM_PACKET_OPTIONS) {
-    throw new Damaged(
-      window.position,
-      `packet of ${capturedLength} captured bytes in a block with room for ${room}: link type ${on.linkType} allows ${most}, and options ${MAXIMUM_PACKET_OPTIONS}`,
-    );
-  }
-}
-
-function packetOptions(
-  frame: Frame,
-  window: Window,
-  littleEndian: boolean,
-  start: number,
-  end: number,
-): void {
-  forEachOption(window.view, littleEndian, start, end, window.position, (code, offset, length) => {
-    if (code === OPTION_COMMENT) {
-      const comment = optionText(window.bytes, offset, length);
+  /** Several comments of a packet are one text, a line each. Flags override the interface's FCS length. */
+  readonly #packetOption = (code: number, at: number, length: number): void => {
+    const frame = this.#frame;
+    if (code === OptionCode.comment) {
+      const comment = readString(frame.bytes, at, length);
       frame.packetComment = frame.packetComment === null ? comment : `${frame.packetComment}\n${comment}`;
-    } else if (code === EPB_FLAGS && length === 4) {
-      // Bits 5 to 8: FCS length in bytes, 0 where it is not known (4.3.1).
-      const fcsLength = (window.view.getUint32(offset, littleEndian) >>> 5) & 0xf;
+    } else if (code === OptionCode.packetFlags && length === 4 && this.#window !== null) {
+      // Bits 5 to 8 (section 4.3.1); 0 says that the length is not known.
+      const fcsLength = (this.#window.view.getUint32(at, this.#littleEndian) >>> 5) & 0xf;
       if (fcsLength !== 0) frame.fcsLength = fcsLength;
     }
-  });
+  };
+
+  #give(window: Window, length: number): void {
+    const frame = this.#frame;
+    frame.packetNumber++;
+    window.start += length;
+    this.#sink(frame);
+  }
 }

@@ -1,3 +1,4 @@
+import type { CaptureLimits } from "./capture-limits.ts";
 import { type CaptureEnd, CaptureReader } from "./capture-reader.ts";
 import { type DecompressionLimits, decompressed } from "./decompress.ts";
 import { DamagedStreamError, type Decompressors } from "./decompressor.ts";
@@ -11,33 +12,35 @@ const SLICE = 256 * 1024;
  * every 256 KiB: there the caller can make room for what comes. Damage is a value; errors of the source, of `pause` and
  * `sink`, and `RejectedError` for a decompression bomb are thrown.
  */
-export async function readCapture(
+export function readCapture(
   chunks: AsyncIterable<Uint8Array>,
   decompressors: Decompressors,
   sink: FrameSink,
-  limits: DecompressionLimits,
-  pause: () => Promise<void>,
+  limits: DecompressionLimits & Partial<CaptureLimits>,
+  pause?: () => Promise<void>,
 ): Promise<CaptureEnd> {
-  const reader = new CaptureReader(sink);
-  let position = 0;
+  return readInto(new CaptureReader(sink, limits), chunks, decompressors, limits, pause);
+}
+
+/** {@link readCapture} with the caller's own reader, whose `summary` tells more than the end does. */
+export async function readInto(
+  reader: CaptureReader,
+  chunks: AsyncIterable<Uint8Array>,
+  decompressors: Decompressors,
+  limits: DecompressionLimits,
+  pause?: () => Promise<void>,
+): Promise<CaptureEnd> {
   try {
     for await (const chunk of decompressed(chunks, decompressors, limits)) {
-      position += chunk.length;
       for (let at = 0; at < chunk.length; at += SLICE) {
         if (!reader.push(chunk.subarray(at, at + SLICE))) return reader.finish();
-        await pause();
+        await pause?.();
       }
     }
+    return reader.finish();
   } catch (error) {
-    if (!(error instanceof DamagedStreamError)) throw error;
-    const end = reader.finish();
-    const { message: reason } = error;
-    // The stream's damage is the cause; that the capture ends inside a record is its consequence.
-    return end.kind === "complete" && end.packets > 0
-      ? { kind: "damaged", packets: end.packets, offset: position, reason }
-      : end.kind === "damaged"
-        ? { ...end, reason }
-        : { kind: "rejected", offset: position, reason };
+    // The stream's damage is the cause; that the capture ends inside a packet is its consequence.
+    if (error instanceof DamagedStreamError) return reader.finish(error.message);
+    throw error;
   }
-  return reader.finish();
 }

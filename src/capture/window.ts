@@ -1,7 +1,7 @@
 /** Thrown by the format parsers at the record that cannot be read; caught by the capture reader, nowhere else. */
 export class Damaged extends Error {
   override readonly name = "Damaged";
-  /** Byte position in the stream. */
+  /** Byte position in the stream where the record begins. */
   readonly offset: number;
 
   constructor(offset: number, reason: string) {
@@ -10,9 +10,18 @@ export class Damaged extends Error {
   }
 }
 
+const SMALLEST_BUFFER = 4096;
+
+/** Parses what the window holds; false when reading on is useless. Returns only when more bytes than there are are needed. */
+export type Parse = () => boolean;
+
 /**
- * The bytes of the stream that are at hand: `bytes[start]` to `bytes[end]`, of which `bytes[start]` is the first that is
- * not consumed. A parser consumes by moving `start`; where it needs more it sets `needed` and returns.
+ * The bytes of the stream that are at hand, `bytes[start]` to `bytes[end - 1]`; `bytes[start]` is the first not consumed.
+ * A parser consumes by moving `start`; where it needs more it sets `needed` and returns.
+ *
+ * Records are parsed where they lie in the caller's chunk. Only a record that a chunk's end cuts is copied, and only up to
+ * its own end: each byte is copied a bounded number of times whatever the chunks, and parsing is tried again only once
+ * `needed` bytes are there.
  */
 export class Window {
   bytes: Uint8Array = new Uint8Array(0);
@@ -21,19 +30,30 @@ export class Window {
   end = 0;
   /** No more bytes will come. */
   final = false;
-  /** Bytes from `start` on without which parsing again is useless. */
+  /** Bytes from `start` on without which parsing again is useless; at least 1. */
   needed = 1;
-  /** Bytes that were copied to join chunks: what tests count to see that the work is linear. */
+  /** Bytes that were copied to join chunks, and calls of the parser: what tests count to see that work is linear. */
   copied = 0;
+  parsed = 0;
   /** Stream position of `bytes[0]`. */
-  #base = 0;
-  /** Bytes still to be skipped that have not arrived. */
+  #origin = 0;
+  /** Stream position of the first byte that is neither consumed nor skipped. */
+  #position = 0;
+  /** Bytes to be skipped that have not come. */
   #skip = 0;
-  #buffer = new Uint8Array(0);
+  /** The beginning of a record that a chunk's end has cut. */
+  #held = new Uint8Array(SMALLEST_BUFFER);
+  #heldView = new DataView(this.#held.buffer);
+  #heldLength = 0;
 
-  /** Stream position of `start`. */
-  get position(): number {
-    return this.#base + this.start;
+  /** Stream position of `bytes[at]`. */
+  positionOf(at: number): number {
+    return this.#origin + at;
+  }
+
+  /** Bytes that shall be skipped and have not come: more than 0 at the stream's end means that it was cut. */
+  get skipping(): number {
+    return this.#skip;
   }
 
   /** True when `length` bytes are at hand; otherwise notes that they are needed. */
@@ -43,61 +63,83 @@ export class Window {
     return false;
   }
 
-  /** Consumes `length` bytes, of which any number may be yet to come. */
+  /** Consumes `length` bytes, of which any number may be yet to come: they are never held. */
   skip(length: number): void {
     const here = Math.min(length, this.end - this.start);
     this.start += here;
     this.#skip = length - here;
-    this.needed = 1;
   }
 
-  /** Bytes to be skipped that have not come. */
-  get skipping(): number {
-    return this.#skip;
-  }
-
-  /**
-   * Appends a chunk. With nothing left over from before it is parsed where it lies; otherwise what is left is joined with
-   * it in a buffer that at least doubles, so that a byte is copied a bounded number of times whatever the chunks.
-   */
-  push(chunk: Uint8Array): void {
-    const skipped = Math.min(this.#skip, chunk.length);
-    this.#skip -= skipped;
-    const left = this.end - this.start;
-    const position = this.position + skipped;
-    const fresh = chunk.length - skipped;
-    if (left === 0) {
-      this.#look(chunk, skipped, chunk.length, position);
-      return;
+  /** Calls `parse` on all that can be parsed now that `chunk` is there, until it returns false. The chunk is not kept. */
+  push(chunk: Uint8Array, parse: Parse): void {
+    let at = 0;
+    while (at < chunk.length) {
+      if (this.#skip > 0) {
+        const skipped = Math.min(this.#skip, chunk.length - at);
+        this.#skip -= skipped;
+        this.#position += skipped;
+        at += skipped;
+      } else if (this.#heldLength > 0) {
+        const missing = Math.min(this.needed - this.#heldLength, chunk.length - at);
+        this.#hold(chunk.subarray(at, at + missing));
+        at += missing;
+        if (this.#heldLength >= this.needed && !this.#parseHeld(parse)) return;
+      } else {
+        this.bytes = chunk;
+        this.view = new DataView(chunk.buffer, chunk.byteOffset, chunk.length);
+        if (!this.#parse(at, chunk.length, parse)) return;
+        at = this.start;
+        if (at < chunk.length) {
+          this.#hold(chunk.subarray(at));
+          return;
+        }
+      }
     }
-    if (this.bytes !== this.#buffer || this.end + fresh > this.#buffer.length) {
-      const roomy = this.#buffer.length >= (left + fresh) * 2;
-      const buffer = roomy ? this.#buffer : new Uint8Array(Math.max(4096, (left + fresh) * 2));
-      buffer.set(this.bytes.subarray(this.start, this.end));
-      this.#buffer = buffer;
-      this.copied += left;
-      this.#look(buffer, 0, left, position);
-    }
-    this.#buffer.set(skipped > 0 ? chunk.subarray(skipped) : chunk, this.end);
-    this.copied += fresh;
-    this.end += fresh;
   }
 
-  /** Called when all of a chunk was parsed that can be: keeps what is left, since the chunk is the caller's again. */
-  settle(): void {
-    const left = this.end - this.start;
-    if (left === 0 || this.bytes === this.#buffer) return;
-    if (this.#buffer.length < left * 2) this.#buffer = new Uint8Array(Math.max(4096, left * 2));
-    this.#buffer.set(this.bytes.subarray(this.start, this.end));
-    this.copied += left;
-    this.#look(this.#buffer, 0, left, this.position);
+  /** Parses what is held once more, with `final` set. */
+  finish(parse: Parse): void {
+    this.final = true;
+    this.#parseHeld(parse);
   }
 
-  #look(bytes: Uint8Array, start: number, end: number, positionOfStart: number): void {
-    if (bytes !== this.bytes) this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    this.bytes = bytes;
+  #parseHeld(parse: Parse): boolean {
+    this.bytes = this.#held;
+    this.view = this.#heldView;
+    const more = this.#parse(0, this.#heldLength, parse);
+    // What is left belongs to the next record: a few bytes that were looked at to tell what begins.
+    this.#held.copyWithin(0, this.start, this.#heldLength);
+    this.#heldLength -= this.start;
+    return more;
+  }
+
+  #parse(start: number, end: number, parse: Parse): boolean {
+    this.#origin = this.#position - start;
     this.start = start;
     this.end = end;
-    this.#base = positionOfStart - start;
+    this.needed = 1;
+    this.parsed++;
+    const more = parse();
+    this.#position = this.positionOf(this.start);
+    if (more && !this.final && this.end - this.start >= this.needed) {
+      throw new Error(
+        `a parser stopped at ${this.#position} with all ${this.needed} bytes there that it needs`,
+      );
+    }
+    return more;
+  }
+
+  #hold(bytes: Uint8Array): void {
+    const length = this.#heldLength + bytes.length;
+    if (length > this.#held.length) {
+      const larger = new Uint8Array(Math.max(length, Math.min(this.needed, 2 * length)));
+      larger.set(this.#held.subarray(0, this.#heldLength));
+      this.copied += this.#heldLength;
+      this.#held = larger;
+      this.#heldView = new DataView(larger.buffer);
+    }
+    this.#held.set(bytes, this.#heldLength);
+    this.copied += bytes.length;
+    this.#heldLength = length;
   }
 }
