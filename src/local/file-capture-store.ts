@@ -1,0 +1,120 @@
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { readdir, stat } from "node:fs/promises";
+import { basename, join, relative, resolve, sep } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import type { CaptureSource, CaptureStore } from "../capture/capture-store.ts";
+import { SupersededError } from "../errors.ts";
+import type { KeyPattern } from "../manifest/key-pattern.ts";
+import { isNotFound, translated } from "./system-errors.ts";
+
+/** Bytes a read: large enough that reading costs little beside decoding. */
+const CHUNK = 1024 * 1024;
+
+/** Captures as files. */
+export class FileCaptureStore implements CaptureStore {
+  async *open(source: CaptureSource): AsyncIterable<Uint8Array> {
+    let bytes = 0;
+    try {
+      for await (const chunk of createReadStream(fileURLToPath(source.key), { highWaterMark: CHUNK })) {
+        bytes += (chunk as Buffer).length;
+        if (bytes > source.size) break;
+        yield chunk as Buffer;
+      }
+    } catch (error) {
+      throw changed(error, source);
+    }
+    if (bytes !== source.size) {
+      throw new SupersededError(
+        `${source.capture} had ${source.size} bytes when it was found, and has another length now: run it again`,
+      );
+    }
+  }
+
+  async exists(source: Pick<CaptureSource, "key">): Promise<boolean> {
+    try {
+      return (await stat(fileURLToPath(source.key))).isFile();
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      throw translated(error, `cannot look at ${source.key}`);
+    }
+  }
+}
+
+/** A file that was found below one of the given paths. */
+export interface FoundFile {
+  readonly path: string;
+  /** Relative to the given path, with `/`: what the key pattern is matched against. */
+  readonly key: string;
+  readonly size: number;
+}
+
+/**
+ * Files below `path` (a file or a folder) in the order of their names, without hidden ones. Symbolic links to files are
+ * followed, to folders are not: a walk must end. Throws `RetryableError` where the system refuses.
+ */
+export async function* findFiles(path: string, leaveOut: string): AsyncIterable<FoundFile> {
+  const root = resolve(path);
+  const found = await describe(root);
+  if (found.isFile()) yield { path: root, key: basename(root), size: found.size };
+  else if (found.isDirectory()) yield* walk(root, root, resolve(leaveOut));
+}
+
+async function* walk(folder: string, root: string, leaveOut: string): AsyncIterable<FoundFile> {
+  if (folder === leaveOut) return;
+  let entries: import("node:fs").Dirent[];
+  try {
+    entries = await readdir(folder, { withFileTypes: true });
+  } catch (error) {
+    throw translated(error, `cannot list ${folder}`);
+  }
+  entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+  for (const entry of entries) {
+    if (entry.name.startsWith(".")) continue;
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) yield* walk(path, root, leaveOut);
+    else {
+      const found = await describe(path);
+      if (found.isFile()) yield { path, key: relative(root, path).split(sep).join("/"), size: found.size };
+    }
+  }
+}
+
+async function describe(path: string) {
+  try {
+    return await stat(path);
+  } catch (error) {
+    throw translated(error, `cannot read ${path}`);
+  }
+}
+
+/**
+ * The file as a source: named by its URL, and by its content's SHA-256, so that a changed file is another source. Reads the
+ * file once; memory holds one chunk.
+ */
+export async function fileSource(file: FoundFile, pattern: KeyPattern): Promise<CaptureSource> {
+  const hash = createHash("sha256");
+  const url = pathToFileURL(file.path).href;
+  let size = 0;
+  try {
+    for await (const chunk of createReadStream(file.path, { highWaterMark: CHUNK })) {
+      hash.update(chunk as Buffer);
+      size += (chunk as Buffer).length;
+    }
+  } catch (error) {
+    throw translated(error, `cannot read ${file.path}`);
+  }
+  return {
+    capture: url,
+    bucket: "",
+    key: url,
+    eTag: hash.digest("hex"),
+    size,
+    vehicleId: pattern.vehicleId(file.key),
+  };
+}
+
+function changed(error: unknown, source: CaptureSource): unknown {
+  if (isNotFound(error)) return new SupersededError(`${source.capture} is gone`);
+  return translated(error, `cannot read ${source.capture}`);
+}

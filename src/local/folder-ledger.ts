@@ -1,0 +1,130 @@
+import { mkdir, open, readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Ledger, LedgerEntry } from "../manifest/ledger.ts";
+import type { SourceId } from "../manifest/source-id.ts";
+import { isNotFound, translated } from "./system-errors.ts";
+
+/** One line of the file: an entry of a source, or the watermark. */
+type Line = { readonly id: SourceId; readonly entry: LedgerEntry } | { readonly watermark: number };
+
+/**
+ * The ledger as an append-only file of JSON lines in the table's folder. It is an index of the log: deleting it is safe, the
+ * next run makes it anew.
+ *
+ * Appends are single writes that begin and end with a newline, so that a line torn by a crash is a bad line of its own and
+ * never swallows the next one; entries are on the disk before a watermark that covers them is written. Several processes
+ * may append at once. The file is read once, and again whatever others have appended since.
+ */
+export class FolderLedger implements Ledger {
+  readonly #path: string;
+  readonly #entries = new Map<SourceId, LedgerEntry>();
+  #watermark: number | null = null;
+  /** Bytes of the file that are in memory. */
+  #read = 0;
+
+  constructor(tableFolder: string) {
+    this.#path = join(tableFolder, "_deltacap", "ledger.jsonl");
+  }
+
+  async lookup(ids: readonly SourceId[]): Promise<Map<SourceId, LedgerEntry>> {
+    await this.#refresh();
+    const found = new Map<SourceId, LedgerEntry>();
+    for (const id of ids) {
+      const entry = this.#entries.get(id);
+      if (entry !== undefined) found.set(id, entry);
+    }
+    return found;
+  }
+
+  async putCommitted(entries: ReadonlyMap<SourceId, LedgerEntry & { status: "committed" }>): Promise<void> {
+    await this.#refresh();
+    // An entry replayed from the log says less than the one its committer wrote: it never replaces that.
+    const fresh = [...entries].filter(([id]) => this.#entries.get(id)?.status !== "committed");
+    await this.#append(fresh.map(([id, entry]) => ({ id, entry })));
+  }
+
+  async putSetAside(
+    entries: ReadonlyMap<SourceId, LedgerEntry & { status: "rejected" | "empty" }>,
+  ): Promise<void> {
+    await this.#refresh();
+    const changed = [...entries].filter(
+      ([id, entry]) => JSON.stringify(this.#entries.get(id)) !== JSON.stringify(entry),
+    );
+    await this.#append(changed.map(([id, entry]) => ({ id, entry })));
+  }
+
+  async watermark(): Promise<number | null> {
+    await this.#refresh();
+    return this.#watermark;
+  }
+
+  async advanceWatermark(version: number): Promise<void> {
+    await this.#refresh();
+    if (this.#watermark === null || version > this.#watermark) await this.#append([{ watermark: version }]);
+  }
+
+  /** Takes what is new in the file into memory. */
+  async #refresh(): Promise<void> {
+    let bytes: Buffer;
+    try {
+      bytes = await readFile(this.#path);
+    } catch (error) {
+      if (!isNotFound(error)) throw translated(error, `cannot read ${this.#path}`);
+      bytes = Buffer.alloc(0);
+    }
+    if (bytes.length < this.#read) {
+      // Somebody deleted it: what it said must be learnt again.
+      this.#entries.clear();
+      this.#watermark = null;
+      this.#read = 0;
+    }
+    const end = bytes.lastIndexOf("\n") + 1;
+    if (end <= this.#read) return;
+    for (const line of bytes.subarray(this.#read, end).toString("utf8").split("\n")) this.#take(line);
+    this.#read = end;
+  }
+
+  #take(text: string): void {
+    const line = parseLine(text);
+    if (line === null) return;
+    if ("watermark" in line) this.#watermark = Math.max(this.#watermark ?? 0, line.watermark);
+    else if (line.entry.status === "committed" || this.#entries.get(line.id)?.status !== "committed") {
+      this.#entries.set(line.id, line.entry);
+    }
+  }
+
+  async #append(lines: readonly Line[]): Promise<void> {
+    if (lines.length === 0) return;
+    try {
+      await mkdir(dirname(this.#path), { recursive: true });
+      const file = await open(this.#path, "a");
+      try {
+        await file.write(`\n${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+    } catch (error) {
+      throw translated(error, `cannot write ${this.#path}`);
+    }
+  }
+}
+
+/** Null for an empty line, and for one that a crash tore. */
+function parseLine(text: string): Line | null {
+  if (text === "") return null;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (typeof value !== "object" || value === null) return null;
+  if ("watermark" in value && Number.isSafeInteger(value.watermark)) {
+    return { watermark: value.watermark as number };
+  }
+  if ("id" in value && typeof value.id === "string" && "entry" in value) {
+    return value as { id: SourceId; entry: LedgerEntry };
+  }
+  return null;
+}

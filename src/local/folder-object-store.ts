@@ -1,0 +1,201 @@
+import { randomUUID } from "node:crypto";
+import { type FileHandle, link, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { ObjectInfo, ObjectStore, ObjectWriter } from "../manifest/object-store.ts";
+import { isExisting, isNotFound, translated } from "./system-errors.ts";
+
+/** Unfinished objects lie here until they are linked to their path: engines skip folders that begin with `_`. */
+const UNFINISHED = "_deltacap/tmp";
+
+/**
+ * A table's folder on a local disk. An object is written beside, synced to the disk, and then linked to its path, which
+ * fails where the path is taken: put-if-absent that a crash at any moment leaves whole or undone.
+ */
+export class FolderObjectStore implements ObjectStore {
+  readonly #root: string;
+
+  /** `root` is made when something is written. */
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  create(path: string): ObjectWriter {
+    return new FileWriter(this.#root, path);
+  }
+
+  async putIfAbsent(path: string, body: Uint8Array): Promise<"created" | "exists"> {
+    const writer = this.create(path);
+    try {
+      await writer.write(body);
+      return await writer.commit();
+    } catch (error) {
+      await writer.abort();
+      throw error;
+    }
+  }
+
+  async put(path: string, body: Uint8Array): Promise<void> {
+    const writer = new FileWriter(this.#root, path);
+    try {
+      await writer.write(body);
+      await writer.replace();
+    } catch (error) {
+      await writer.abort();
+      throw error;
+    }
+  }
+
+  async head(path: string): Promise<ObjectInfo | null> {
+    try {
+      const found = await stat(join(this.#root, path));
+      return found.isFile() ? { path, size: found.size, modifiedMs: Math.floor(found.mtimeMs) } : null;
+    } catch (error) {
+      if (isNotFound(error)) return null;
+      throw translated(error, `cannot look at ${path}`);
+    }
+  }
+
+  async read(path: string, range?: { start: number; length: number }): Promise<Uint8Array | null> {
+    let file: FileHandle | null = null;
+    try {
+      if (range === undefined) return await readFile(join(this.#root, path));
+      file = await open(join(this.#root, path));
+      const buffer = new Uint8Array(range.length);
+      const { bytesRead } = await file.read(buffer, 0, range.length, range.start);
+      return buffer.subarray(0, bytesRead);
+    } catch (error) {
+      if (isNotFound(error)) return null;
+      throw translated(error, `cannot read ${path}`);
+    } finally {
+      await file?.close();
+    }
+  }
+
+  async *list(prefix: string, startAfter = ""): AsyncIterable<ObjectInfo> {
+    const folder = prefix.includes("/") ? prefix.slice(0, prefix.lastIndexOf("/")) : "";
+    const paths: string[] = [];
+    await this.#collect(folder, paths);
+    const wanted = paths.filter((path) => path.startsWith(prefix) && compareBytes(path, startAfter) > 0);
+    for (const path of wanted.sort(compareBytes)) {
+      const info = await this.head(path);
+      // One that vanished since it was listed is not there.
+      if (info !== null) yield info;
+    }
+  }
+
+  async remove(paths: readonly string[]): Promise<void> {
+    for (const path of paths) {
+      try {
+        await rm(join(this.#root, path), { force: true });
+      } catch (error) {
+        throw translated(error, `cannot remove ${path}`);
+      }
+    }
+  }
+
+  async #collect(folder: string, into: string[]): Promise<void> {
+    let entries: import("node:fs").Dirent[];
+    try {
+      entries = await readdir(join(this.#root, folder), { withFileTypes: true });
+    } catch (error) {
+      if (isNotFound(error)) return;
+      throw translated(error, `cannot list ${folder}`);
+    }
+    for (const entry of entries) {
+      const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
+      if (path === UNFINISHED) continue;
+      if (entry.isDirectory()) await this.#collect(path, into);
+      else if (entry.isFile()) into.push(path);
+    }
+  }
+}
+
+/** S3's order: that of the keys' UTF-8 bytes. */
+function compareBytes(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
+
+class FileWriter implements ObjectWriter {
+  readonly #root: string;
+  readonly #path: string;
+  readonly #unfinished: string;
+  #file: FileHandle | null = null;
+
+  constructor(root: string, path: string) {
+    this.#root = root;
+    this.#path = path;
+    this.#unfinished = join(root, UNFINISHED, randomUUID());
+  }
+
+  async write(chunk: Uint8Array): Promise<void> {
+    try {
+      this.#file ??= await this.#open();
+      for (let at = 0; at < chunk.length; ) {
+        at += (await this.#file.write(chunk, at, chunk.length - at)).bytesWritten;
+      }
+    } catch (error) {
+      throw translated(error, `cannot write ${this.#path}`);
+    }
+  }
+
+  async commit(): Promise<"created" | "exists"> {
+    return await this.#finish(async (target) => {
+      try {
+        await link(this.#unfinished, target);
+        return "created";
+      } catch (error) {
+        if (isExisting(error)) return "exists";
+        throw error;
+      }
+    });
+  }
+
+  /** Puts the object whatever is there. */
+  async replace(): Promise<void> {
+    await this.#finish(async (target) => await rename(this.#unfinished, target));
+  }
+
+  async abort(): Promise<void> {
+    try {
+      await this.#file?.close();
+      await rm(this.#unfinished, { force: true });
+    } catch {
+      // What cannot be removed now is a stray file under `_deltacap/tmp`, which nobody reads.
+    }
+  }
+
+  async #open(): Promise<FileHandle> {
+    await mkdir(join(this.#root, UNFINISHED), { recursive: true });
+    return await open(this.#unfinished, "wx");
+  }
+
+  async #finish<T>(put: (target: string) => Promise<T>): Promise<T> {
+    const target = join(this.#root, this.#path);
+    try {
+      this.#file ??= await this.#open();
+      await this.#file.sync();
+      await this.#file.close();
+      this.#file = null;
+      await mkdir(dirname(target), { recursive: true });
+      const outcome = await put(target);
+      await rm(this.#unfinished, { force: true });
+      await syncFolder(dirname(target));
+      return outcome;
+    } catch (error) {
+      throw translated(error, `cannot put ${this.#path}`);
+    }
+  }
+}
+
+/** Makes the new name itself survive a power cut, where the file system lets a folder be synced. */
+async function syncFolder(path: string): Promise<void> {
+  let folder: FileHandle | null = null;
+  try {
+    folder = await open(path, "r");
+    await folder.sync();
+  } catch {
+    // Windows and some network file systems refuse; the file itself was synced.
+  } finally {
+    await folder?.close();
+  }
+}
