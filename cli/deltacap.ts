@@ -61,7 +61,9 @@ function explain(command: Command, error: unknown, terminal: Terminal): number {
     return ExitCode.environment;
   }
   // A bug: the stack is what helps to mend it.
-  terminal.err(`deltacap ${command.name}: ${error instanceof Error ? (error.stack ?? error.message) : error}\n`);
+  terminal.err(
+    `deltacap ${command.name}: ${error instanceof Error ? (error.stack ?? error.message) : error}\n`,
+  );
   return ExitCode.environment;
 }
 

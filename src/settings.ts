@@ -31,3 +31,6 @@ export const defaultKeyPattern = "{vehicle_id}/**";
 
 /** Delta checkpoints are written every so many versions, unless the table says otherwise. */
 export const defaultCheckpointInterval = 100;
+
+/** Goes into each commit as its writer. */
+export const engineInfo = "deltacap/0.1.0";

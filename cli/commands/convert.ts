@@ -1,0 +1,120 @@
+import { open, rename, rm, stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { readCapture } from "../../src/capture/read-capture.ts";
+import { type CaptureColumns, PacketBatch } from "../../src/columns/packet-batch.ts";
+import { PacketDecoder } from "../../src/decode/packet-decoder.ts";
+import { RejectedError } from "../../src/errors.ts";
+import { FileCaptureStore, fileSource } from "../../src/local/file-capture-store.ts";
+import { translated } from "../../src/local/system-errors.ts";
+import { KeyPattern } from "../../src/manifest/key-pattern.ts";
+import { sourceId } from "../../src/manifest/source-id.ts";
+import { nodeDecompressors } from "../../src/node/compression.ts";
+import { sha256 } from "../../src/node/hash.ts";
+import { fileColumns } from "../../src/parquet/parquet-file.ts";
+import { parquetWasmWriter } from "../../src/parquet/parquet-wasm-writer.ts";
+import { converterDefaults, defaultKeyPattern } from "../../src/settings.ts";
+import { type Command, ExitCode, onlyPositional, required, UsageError } from "../command.ts";
+import { count, megabytes } from "../progress.ts";
+
+export const convert: Command = {
+  name: "convert",
+  summary: "one capture into one Parquet file",
+  help: `Usage: deltacap convert FILE -o OUT.parquet
+
+Writes the capture's packets as one Parquet file with the columns of the table (docs/table.md; without date, which is the
+table's partition). A damaged capture gives the packets before the damage, and exit code 1.
+
+  -o, --output OUT.parquet    the file to write; it is replaced if it exists
+`,
+  options: { output: { type: "string", short: "o" } },
+  run: async (positionals, options, terminal) => {
+    const path = resolve(onlyPositional(positionals, "FILE"));
+    const output = resolve(required(options, "output", "OUT.parquet"));
+    if (path === output) throw new UsageError("the output is the capture itself: choose another name");
+    const source = await fileSource(
+      { path, key: path, size: await fileSize(path) },
+      new KeyPattern(defaultKeyPattern),
+    );
+    const written = await writeParquet(
+      output,
+      {
+        capture: pathToFileURL(path).href,
+        sourceId: sourceId(source, sha256),
+        vehicleId: null,
+        ingestedMs: Date.now(),
+      },
+      new FileCaptureStore().open(source),
+    );
+    if (written.damage !== null) {
+      terminal.err(`damaged at byte ${written.damage.offset}: ${written.damage.reason}\n`);
+    }
+    terminal.err(`${output}: ${count(written.packets)} packets, ${megabytes(written.bytes)}\n`);
+    return written.damage === null ? ExitCode.ok : ExitCode.captures;
+  },
+};
+
+async function fileSize(path: string): Promise<number> {
+  try {
+    const found = await stat(path);
+    if (!found.isFile()) throw new UsageError(`${path} is no file`);
+    return found.size;
+  } catch (error) {
+    throw translated(error, `cannot read ${path}`);
+  }
+}
+
+interface Written {
+  readonly packets: number;
+  readonly bytes: number;
+  readonly damage: { readonly offset: number; readonly reason: string } | null;
+}
+
+/** Writes beside the output and renames at the end, so that a failure leaves no half file under its name. */
+async function writeParquet(
+  output: string,
+  capture: CaptureColumns,
+  chunks: AsyncIterable<Uint8Array>,
+): Promise<Written> {
+  const unfinished = `${output}.unfinished`;
+  const file = await open(unfinished, "w").catch((error: unknown) => {
+    throw translated(error, `cannot write ${output}`);
+  });
+  let bytes = 0;
+  const writer = parquetWasmWriter(fileColumns, async (chunk) => {
+    bytes += chunk.length;
+    await file.writeFile(chunk);
+  });
+  try {
+    const batch = new PacketBatch(0);
+    const decoder = new PacketDecoder((record) => batch.append(record, capture));
+    const flush = async () => {
+      await writer.write(batch.take(0, batch.rows));
+      batch.clear();
+    };
+    const end = await readCapture(
+      chunks,
+      nodeDecompressors,
+      (frame) => decoder.decode(frame),
+      converterDefaults,
+      async () => {
+        if (batch.rows >= converterDefaults.rows || batch.frameBytes >= converterDefaults.frameBytes)
+          await flush();
+      },
+    );
+    if (end.kind === "rejected")
+      throw new RejectedError(`rejected at byte ${end.offset}: ${end.reason}`, end.offset);
+    if (end.packets === 0)
+      throw new RejectedError("there is no packet in the capture, so no file was written");
+    await flush();
+    await writer.finish();
+    await file.close();
+    await rename(unfinished, output);
+    return { packets: end.packets, bytes, damage: end.kind === "damaged" ? end : null };
+  } catch (error) {
+    await writer.abort();
+    await file.close();
+    await rm(unfinished, { force: true });
+    throw error;
+  }
+}

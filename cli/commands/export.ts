@@ -1,0 +1,133 @@
+import { open, rename, rm } from "node:fs/promises";
+import { extname, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { DuckDBConnection } from "@duckdb/node-api";
+import {
+  type CaptureWriter,
+  type PacketToWrite,
+  PcapngWriter,
+  PcapWriter,
+} from "../../src/capture/capture-writer.ts";
+import { translated } from "../../src/local/system-errors.ts";
+import { type Command, ExitCode, onlyPositional, required, UsageError } from "../command.ts";
+import { packetsView, quoted } from "../duckdb.ts";
+import { existingTable } from "../local-table.ts";
+import { count } from "../progress.ts";
+
+export const exportCapture: Command = {
+  name: "export",
+  summary: "a capture, written again from the table's rows",
+  help: `Usage: deltacap export TABLE --capture URI -o OUT.pcap|OUT.pcapng [--source ID]
+
+Writes the packets of one capture as they were: bytes, order, lengths, link types, interfaces, comments, times to the
+nanosecond. Other options and blocks of the original are not in the table.
+
+  --capture URI      the capture, as the table's column says: a file path will do for a file:// URL
+  --source ID        its source_id, where the same capture was ingested with several contents
+  -o, --output OUT   a name that ends in .pcap (one link type, times from 1970 to 2106) or .pcapng
+`,
+  options: {
+    capture: { type: "string" },
+    source: { type: "string" },
+    output: { type: "string", short: "o" },
+  },
+  run: async (positionals, options, terminal) => {
+    const table = await existingTable(onlyPositional(positionals, "TABLE"));
+    const capture = captureUri(required(options, "capture", "URI"));
+    const output = resolve(required(options, "output", "OUT.pcap or OUT.pcapng"));
+    const writer = captureWriter(output);
+    const connection = await packetsView(table);
+    try {
+      const source = await sourceOf(connection, capture, options["source"] as string | undefined);
+      const packets = await writeCapture(connection, source, output, writer);
+      terminal.err(`${output}: ${count(packets)} packets\n`);
+      return ExitCode.ok;
+    } finally {
+      connection.closeSync();
+    }
+  },
+};
+
+function captureUri(text: string): string {
+  return /^[a-z0-9]+:\/\//.test(text) ? text : pathToFileURL(resolve(text)).href;
+}
+
+function captureWriter(output: string): CaptureWriter {
+  const extension = extname(output);
+  if (extension === ".pcap") return new PcapWriter();
+  if (extension === ".pcapng") return new PcapngWriter();
+  throw new UsageError(`${output}: the name must end in .pcap or .pcapng`);
+}
+
+async function sourceOf(connection: DuckDBConnection, capture: string, chosen?: string): Promise<string> {
+  const found = await connection.runAndReadAll(
+    `SELECT DISTINCT source_id FROM packets WHERE capture = ${quoted(capture)} ORDER BY 1`,
+  );
+  const ids = found.getRowsJson().map(([id]) => String(id));
+  if (chosen !== undefined) {
+    if (ids.includes(chosen)) return chosen;
+    throw new UsageError(
+      `${capture} has no source ${chosen} in the table: ${ids.join(", ") || "it has none"}`,
+    );
+  }
+  const [id, ...others] = ids;
+  if (id === undefined) {
+    throw new UsageError(
+      `the table has no packets of ${capture}: "select distinct capture from packets" lists what it has`,
+    );
+  }
+  if (others.length > 0)
+    throw new UsageError(
+      `${capture} was ingested with several contents: choose one with --source: ${ids.join(", ")}`,
+    );
+  return id;
+}
+
+async function writeCapture(
+  connection: DuckDBConnection,
+  source: string,
+  output: string,
+  writer: CaptureWriter,
+): Promise<number> {
+  const unfinished = `${output}.unfinished`;
+  const file = await open(unfinished, "w").catch((error: unknown) => {
+    throw translated(error, `cannot write ${output}`);
+  });
+  let packets = 0;
+  try {
+    const rows = await connection.stream(
+      `SELECT link_type, interface_id, interface_name, packet_comment, epoch_us(ts)::VARCHAR, ts_nanos, original_length::DOUBLE, frame
+       FROM packets WHERE source_id = ${quoted(source)} AND record_number IS NULL ORDER BY packet_number`,
+    );
+    for await (const chunk of rows) {
+      const bytes = chunk.getRows().map((row) => writer.packet(packetOf(row)));
+      packets += bytes.length;
+      await file.writeFile(Buffer.concat(bytes));
+    }
+    await file.close();
+    await rename(unfinished, output);
+    return packets;
+  } catch (error) {
+    await file.close();
+    await rm(unfinished, { force: true });
+    throw error;
+  }
+}
+
+function packetOf(row: readonly unknown[]): PacketToWrite {
+  const [linkType, interfaceId, interfaceName, packetComment, micros, nanos, originalLength, frame] = row;
+  return {
+    linkType: linkType as number,
+    interfaceId: (interfaceId as number | null) ?? -1,
+    interfaceName: interfaceName as string | null,
+    packetComment: packetComment as string | null,
+    time: micros === null ? null : timeOf(BigInt(micros as string), nanos as number),
+    originalLength: originalLength as number,
+    bytes: (frame as { bytes: Uint8Array }).bytes,
+  };
+}
+
+function timeOf(micros: bigint, nanos: number): { seconds: number; nanoseconds: number } {
+  const rest = ((micros % 1_000_000n) + 1_000_000n) % 1_000_000n;
+  return { seconds: Number((micros - rest) / 1_000_000n), nanoseconds: Number(rest) * 1000 + nanos };
+}

@@ -1,0 +1,275 @@
+import { fileURLToPath } from "node:url";
+import type { CaptureSource } from "../../src/capture/capture-store.ts";
+import type { Committer } from "../../src/commit-manifests.ts";
+import type { CaptureResult } from "../../src/convert-captures.ts";
+import { RetryableError } from "../../src/errors.ts";
+import { fileSource, findFiles } from "../../src/local/file-capture-store.ts";
+import { KeyPattern } from "../../src/manifest/key-pattern.ts";
+import type { Manifest, ManifestSource } from "../../src/manifest/manifest.ts";
+import { defaultKeyPattern } from "../../src/settings.ts";
+import {
+  type Command,
+  ExitCode,
+  type OptionValues,
+  required,
+  type Terminal,
+  UsageError,
+} from "../command.ts";
+import { Converters } from "../converters.ts";
+import { localTable } from "../local-table.ts";
+import { count, Progress } from "../progress.ts";
+
+/** Captures converted and committed together: large enough for few versions, small enough to lose little to a crash. */
+const BATCH_CAPTURES = 1000;
+const BATCH_BYTES = 256 * 1024 * 1024;
+
+/** Captures whose files vanished between conversion and commit are read again so often. */
+const MAXIMUM_ROUNDS = 3;
+
+export const ingest: Command = {
+  name: "ingest",
+  summary: "captures (files, folders) into a Delta table in a local folder, each exactly once",
+  help: `Usage: deltacap ingest PATH... --table DIR [--key-pattern P] [--jobs N] [--json]
+
+Reads every capture named, or found in the folders named, and adds its packets to the Delta table in DIR, which is made if
+there is none. What is in the table already is left out: running it again adds nothing.
+
+  --table DIR        the table's folder
+  --key-pattern P    where a capture's path, relative to PATH, names its vehicle: literals, {vehicle_id} (one
+                     segment), * and **; default ${defaultKeyPattern}
+  --jobs N           processes that convert at once; default 1
+  --json             one JSON event a line; the last one sums up
+
+Exit: 0 all was ingested, 1 captures were rejected or damaged (each is named), 2 wrong use, 3 not the captures' fault.
+`,
+  options: {
+    table: { type: "string" },
+    "key-pattern": { type: "string" },
+    jobs: { type: "string" },
+    json: { type: "boolean" },
+  },
+  run: async (paths, options, terminal) => {
+    const folder = required(options, "table", "DIR");
+    if (paths.length === 0) throw new UsageError("PATH is missing: name captures, or folders of captures");
+    const jobs = jobCount(options);
+    const pattern = keyPattern(options);
+    const sources: CaptureSource[] = [];
+    const progress = new Progress(terminal);
+    for (const path of paths) {
+      for await (const file of findFiles(path, folder)) {
+        sources.push(await fileSource(file, pattern));
+        progress.show(() => `found ${count(sources.length)} captures`);
+      }
+    }
+    const report = new Report(terminal, progress, options["json"] === true, sources.length);
+    const converters = new Converters(folder, jobs, (result) => report.capture(result));
+    try {
+      await ingestAll(sources, folder, converters, report);
+    } finally {
+      converters.close();
+    }
+    return report.finish();
+  },
+};
+
+function jobCount(options: OptionValues): number {
+  const text = options["jobs"];
+  if (text === undefined) return 1;
+  const jobs = Number(text);
+  if (!Number.isInteger(jobs) || jobs < 1 || jobs > 64) {
+    throw new UsageError(`--jobs ${String(text)}: a whole number from 1 to 64 is expected`);
+  }
+  return jobs;
+}
+
+function keyPattern(options: OptionValues): KeyPattern {
+  try {
+    return new KeyPattern(String(options["key-pattern"] ?? defaultKeyPattern));
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+async function ingestAll(
+  sources: readonly CaptureSource[],
+  folder: string,
+  converters: Converters,
+  report: Report,
+): Promise<void> {
+  const again: ManifestSource[] = [];
+  const committer = await localTable(folder).committer(again);
+  report.version = committer.version;
+  let remaining = sources;
+  for (let round = 0; remaining.length > 0; round++) {
+    if (round === MAXIMUM_ROUNDS) {
+      throw new RetryableError(
+        `the files of ${remaining.length} captures vanished ${MAXIMUM_ROUNDS} times before they were committed: is a vacuum running on ${folder}?`,
+      );
+    }
+    for await (const { manifest } of converters.convert(batches(remaining))) {
+      if (manifest !== null) await commit(manifest, committer, report);
+    }
+    const sentBack = new Set(again.splice(0).map((source) => source.capture));
+    remaining = remaining.filter((source) => sentBack.has(source.capture));
+  }
+}
+
+async function commit(manifest: Manifest, committer: Committer, report: Report): Promise<void> {
+  for (const result of await committer.commit([manifest])) {
+    if (result.outcome === "committed") report.committed(manifest, result.version);
+    else if (result.outcome === "duplicate") report.committedByOthers(manifest);
+    else if (result.outcome === "refused") throw new RetryableError(result.reason);
+    else report.sentBack(manifest);
+  }
+}
+
+function* batches(sources: readonly CaptureSource[]): Iterable<CaptureSource[]> {
+  let batch: CaptureSource[] = [];
+  let bytes = 0;
+  for (const source of sources) {
+    if (batch.length > 0 && (batch.length >= BATCH_CAPTURES || bytes + source.size > BATCH_BYTES)) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(source);
+    bytes += source.size;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+interface Fault {
+  readonly capture: string;
+  readonly reason: string;
+  readonly offset: number;
+}
+
+/** What the user is told while it goes on and at the end. */
+class Report {
+  version: number | null = null;
+  readonly #terminal: Terminal;
+  readonly #progress: Progress;
+  readonly #json: boolean;
+  readonly #total: number;
+  readonly #rejected: Fault[] = [];
+  readonly #damaged: Fault[] = [];
+  readonly #failed: { capture: string; reason: string }[] = [];
+  #seen = 0;
+  #ingested = 0;
+  #duplicates = 0;
+  #empty = 0;
+  #packets = 0;
+  #packetsSeen = 0;
+
+  constructor(terminal: Terminal, progress: Progress, json: boolean, total: number) {
+    this.#terminal = terminal;
+    this.#progress = progress;
+    this.#json = json;
+    this.#total = total;
+  }
+
+  capture(result: CaptureResult): void {
+    const { capture } = result.source;
+    this.#seen++;
+    switch (result.outcome) {
+      case "converted":
+        this.#packetsSeen += result.packets;
+        if (result.damage !== undefined) this.#damaged.push({ capture, ...reversed(result.damage) });
+        break;
+      case "duplicate":
+        this.#duplicates++;
+        if (result.known?.damage !== undefined) {
+          this.#damaged.push({ capture, ...reversed(result.known.damage) });
+        }
+        break;
+      case "rejected":
+        this.#rejected.push({ capture, reason: result.reason, offset: result.offset });
+        break;
+      case "empty":
+        this.#empty++;
+        break;
+      case "superseded":
+      case "failed":
+        this.#failed.push({ capture, reason: result.reason });
+        break;
+    }
+    this.#event(event(result));
+    this.#progress.show(
+      () =>
+        `${count(this.#seen)} of ${count(this.#total)} captures, ${count(this.#packetsSeen)} packets, version ${this.version ?? "none"}`,
+    );
+  }
+
+  committed(manifest: Manifest, version: number): void {
+    this.version = version;
+    this.#ingested += manifest.sources.length;
+    const packets = manifest.sources.reduce((sum, source) => sum + source.packets, 0);
+    this.#packets += packets;
+    const rows = manifest.files.reduce((sum, file) => sum + file.rows, 0);
+    const files = manifest.files.length;
+    this.#event({ event: "committed", version, captures: manifest.sources.length, files, rows, packets });
+  }
+
+  committedByOthers(manifest: Manifest): void {
+    this.#duplicates += manifest.sources.length;
+  }
+
+  sentBack(manifest: Manifest): void {
+    this.#seen -= manifest.sources.length;
+  }
+
+  finish(): number {
+    this.#progress.clear();
+    if (this.#json) this.#terminal.out(`${JSON.stringify(this.#summary())}\n`);
+    else this.#print();
+    if (this.#failed.length > 0) return ExitCode.environment;
+    return this.#rejected.length + this.#damaged.length > 0 ? ExitCode.captures : ExitCode.ok;
+  }
+
+  #event(value: object): void {
+    if (this.#json) this.#terminal.out(`${JSON.stringify(value)}\n`);
+  }
+
+  #summary() {
+    return {
+      ingested: this.#ingested,
+      duplicates: this.#duplicates,
+      rejected: this.#rejected,
+      damaged: this.#damaged,
+      empty: this.#empty,
+      packets: this.#packets,
+      version: this.version,
+      ...(this.#failed.length === 0 ? {} : { failed: this.#failed }),
+    };
+  }
+
+  #print(): void {
+    const { out } = this.#terminal;
+    for (const { capture, reason, offset } of this.#rejected) {
+      out(`rejected  ${shown(capture)} at byte ${offset}: ${reason}\n`);
+    }
+    for (const { capture, reason, offset } of this.#damaged) {
+      out(
+        `damaged   ${shown(capture)} at byte ${offset}: ${reason}; the packets before it are in the table\n`,
+      );
+    }
+    for (const { capture, reason } of this.#failed) out(`failed    ${shown(capture)}: ${reason}\n`);
+    out(
+      `${count(this.#ingested)} captures ingested with ${count(this.#packets)} packets, ${count(this.#duplicates)} were in the table already, ${count(this.#rejected.length)} rejected, ${count(this.#damaged.length)} damaged, ${count(this.#empty)} empty; the table is at version ${this.version ?? "none"}\n`,
+    );
+  }
+}
+
+function reversed({ offset, reason }: { offset: number; reason: string }) {
+  return { reason, offset };
+}
+
+function event(result: CaptureResult): object {
+  const { source, id, outcome, ...rest } = result;
+  return { event: outcome, capture: source.capture, source_id: id, ...rest };
+}
+
+/** The path that the user knows. */
+function shown(capture: string): string {
+  return capture.startsWith("file:") ? fileURLToPath(capture) : capture;
+}

@@ -1,0 +1,121 @@
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { CaptureReader } from "../../src/capture/capture-reader.ts";
+import type { Frame } from "../../src/capture/frame.ts";
+import { readInto } from "../../src/capture/read-capture.ts";
+import { PacketDecoder } from "../../src/decode/packet-decoder.ts";
+import { decodeStatusNames } from "../../src/decode/packet-record.ts";
+import { liveFiles } from "../../src/delta/snapshot.ts";
+import { translated } from "../../src/local/system-errors.ts";
+import { nodeDecompressors } from "../../src/node/compression.ts";
+import { converterDefaults } from "../../src/settings.ts";
+import { type Command, ExitCode, onlyPositional } from "../command.ts";
+import { existingTable } from "../local-table.ts";
+import { count, megabytes } from "../progress.ts";
+
+export const inspect: Command = {
+  name: "inspect",
+  summary: "what is in a capture, or in a table",
+  help: `Usage: deltacap inspect FILE|TABLE [--json]
+
+For a capture: its formats, interfaces, packets, times, how its packets decode, and where it is damaged. For a table (a
+folder): its version, files, rows, bytes and dates.
+
+  --json    one JSON object
+`,
+  options: { json: { type: "boolean" } },
+  run: async (positionals, options, terminal) => {
+    const path = onlyPositional(positionals, "FILE or TABLE");
+    const found = await stat(path).catch((error: unknown) => {
+      throw translated(error, `cannot read ${path}`);
+    });
+    const facts = found.isDirectory() ? await inspectTable(path) : await inspectCapture(path);
+    if (options["json"] === true) terminal.out(`${JSON.stringify(facts)}\n`);
+    else for (const [name, value] of Object.entries(facts)) terminal.out(`${line(name, value)}\n`);
+    return "end" in facts && facts.end !== "complete" ? ExitCode.captures : ExitCode.ok;
+  },
+};
+
+function line(name: string, value: unknown): string {
+  const label = name.replaceAll("_", " ").padEnd(14);
+  if (Array.isArray(value))
+    return value.map((item, i) => (i === 0 ? label : " ".repeat(14)) + text(item)).join("\n");
+  return label + text(value);
+}
+
+function text(value: unknown): string {
+  if (typeof value === "number") return count(value);
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+async function inspectTable(folder: string) {
+  const { log, snapshot } = await existingTable(folder);
+  const files = await liveFiles(log);
+  const dates = files.map((file) => file.partitionValues["date"] ?? "none").sort();
+  const bytes = files.reduce((sum, file) => sum + file.size, 0);
+  return {
+    table: snapshot.metadata.name ?? "unnamed",
+    id: snapshot.metadata.id,
+    version: snapshot.version,
+    protocol: `reader ${snapshot.protocol.minReaderVersion}, writer ${snapshot.protocol.minWriterVersion}`,
+    files: files.length,
+    rows: files.reduce((sum, file) => sum + (file.rows ?? 0), 0),
+    size: megabytes(bytes),
+    dates: dates.length === 0 ? "none" : `${new Set(dates).size}, from ${dates[0]} to ${dates.at(-1)}`,
+  };
+}
+
+async function inspectCapture(path: string) {
+  const statuses = new Map<string, number>();
+  const times = new TimeRange();
+  const decoder = new PacketDecoder((record) => {
+    const name = decodeStatusNames[record.decodeStatus] ?? "unknown";
+    statuses.set(name, (statuses.get(name) ?? 0) + 1);
+  });
+  const reader = new CaptureReader((frame) => {
+    times.add(frame);
+    decoder.decode(frame);
+  });
+  const end = await readInto(reader, createReadStream(path), nodeDecompressors, converterDefaults);
+  const { summary } = reader;
+  return {
+    capture: path,
+    end: end.kind,
+    ...(end.kind === "complete" ? {} : { at_byte: end.offset, reason: end.reason }),
+    formats: [...summary.formats],
+    interfaces: summary.interfaces.map(
+      (on) =>
+        `link type ${on.linkType}${on.name === null ? "" : `, ${on.name}`}${on.sectionNumber === null ? "" : `, interface ${on.interfaceId} of section ${on.sectionNumber}`}`,
+    ),
+    packets: end.kind === "rejected" ? 0 : end.packets,
+    first: times.first ?? "none",
+    last: times.last ?? "none",
+    decoding: Object.fromEntries(statuses),
+  };
+}
+
+/** Earliest and latest packet. */
+class TimeRange {
+  #firstKey = Number.POSITIVE_INFINITY;
+  #lastKey = Number.NEGATIVE_INFINITY;
+  first: string | null = null;
+  last: string | null = null;
+
+  add(frame: Frame): void {
+    if (!frame.hasTime) return;
+    // To the second: enough to tell which is earlier, but for packets of the same second, whose order does not matter here.
+    if (frame.seconds < this.#firstKey) {
+      this.#firstKey = frame.seconds;
+      this.first = timeText(frame);
+    }
+    if (frame.seconds >= this.#lastKey) {
+      this.#lastKey = frame.seconds;
+      this.last = timeText(frame);
+    }
+  }
+}
+
+function timeText(frame: Frame): string {
+  const second = new Date(frame.seconds * 1000).toISOString().slice(0, 19);
+  return `${second}.${String(frame.nanoseconds).padStart(9, "0")}Z`;
+}

@@ -1,0 +1,79 @@
+import { readCommitTags } from "../../src/delta/commit-tags.ts";
+import { listVersions, readCommit } from "../../src/delta/snapshot.ts";
+import { type Command, ExitCode, onlyPositional } from "../command.ts";
+import { existingTable } from "../local-table.ts";
+import { textTable } from "../text-table.ts";
+
+export const log: Command = {
+  name: "log",
+  summary: "a table's versions: when, by whom, files, rows, sources",
+  help: `Usage: deltacap log TABLE [--json]
+
+Lists the table's versions, oldest first: what each added and removed, and how many sources (captures) it brought.
+
+  --json    one JSON object a version
+`,
+  options: { json: { type: "boolean" } },
+  run: async (positionals, options, terminal) => {
+    const table = await existingTable(onlyPositional(positionals, "TABLE"));
+    const versions: VersionSummary[] = [];
+    for (const version of await listVersions(table.log, 0)) {
+      const summary = await summarize(table.log, version);
+      if (options["json"] === true) terminal.out(`${JSON.stringify(summary)}\n`);
+      else versions.push(summary);
+    }
+    if (options["json"] !== true) {
+      const names = [
+        "version",
+        "time",
+        "operation",
+        "engine",
+        "files",
+        "removed",
+        "rows",
+        "bytes",
+        "sources",
+      ];
+      terminal.out(
+        textTable(
+          names,
+          versions.map((summary) => Object.values(summary)),
+        ),
+      );
+    }
+    return ExitCode.ok;
+  },
+};
+
+interface VersionSummary {
+  readonly version: number;
+  readonly time: string | null;
+  readonly operation: string | null;
+  readonly engine: string | null;
+  readonly files: number;
+  readonly removed: number;
+  readonly rows: number;
+  readonly bytes: number;
+  readonly sources: number;
+}
+
+async function summarize(log: Parameters<typeof readCommit>[0], version: number): Promise<VersionSummary> {
+  const actions = await readCommit(log, version);
+  const info = actions.find((action) => action.commitInfo !== undefined)?.commitInfo;
+  const adds = actions.flatMap((action) => (action.add === undefined ? [] : [action.add]));
+  return {
+    version,
+    time: info?.timestamp === undefined ? null : new Date(info.timestamp).toISOString(),
+    operation: info?.operation ?? null,
+    engine: info?.engineInfo ?? null,
+    files: adds.length,
+    removed: actions.filter((action) => action.remove !== undefined).length,
+    rows: adds.reduce((sum, add) => sum + rowsOf(add.stats), 0),
+    bytes: adds.reduce((sum, add) => sum + add.size, 0),
+    sources: readCommitTags(info?.tags)?.sources.length ?? 0,
+  };
+}
+
+function rowsOf(stats: string | undefined): number {
+  return stats === undefined ? 0 : ((JSON.parse(stats) as { numRecords?: number }).numRecords ?? 0);
+}

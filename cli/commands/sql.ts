@@ -1,0 +1,41 @@
+import { type Command, ExitCode, UsageError } from "../command.ts";
+import { packetsView } from "../duckdb.ts";
+import { existingTable } from "../local-table.ts";
+import { textTable } from "../text-table.ts";
+
+export const sql: Command = {
+  name: "sql",
+  summary: "DuckDB over a table's live files; the table is `packets`",
+  help: `Usage: deltacap sql TABLE "select ..." [--json]
+
+Runs a query on the table's newest version with DuckDB. The table is named packets; docs/table.md lists its columns.
+
+  --json    one JSON object a row
+
+Example: deltacap sql T "select vehicle_id, count(*) as packets from packets group by all order by 2 desc"
+`,
+  options: { json: { type: "boolean" } },
+  run: async (positionals, options, terminal) => {
+    const [folder, query, ...more] = positionals;
+    if (folder === undefined || query === undefined) throw new UsageError("TABLE and a query are expected");
+    if (more.length > 0)
+      throw new UsageError(`one query is expected: put it in quotes (there is also ${more[0]})`);
+    const connection = await packetsView(await existingTable(folder));
+    try {
+      const result = await connection.runAndReadAll(query);
+      const names = result.deduplicatedColumnNames();
+      const rows = result.getRowsJson();
+      if (options["json"] !== true) terminal.out(textTable(names, rows));
+      else {
+        for (const row of rows) {
+          terminal.out(`${JSON.stringify(Object.fromEntries(names.map((name, i) => [name, row[i]])))}\n`);
+        }
+      }
+      return ExitCode.ok;
+    } catch (error) {
+      throw new UsageError(`the query failed: ${error instanceof Error ? error.message : String(error)}`);
+    } finally {
+      connection.closeSync();
+    }
+  },
+};

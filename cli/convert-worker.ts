@@ -1,0 +1,29 @@
+import { convertCaptures } from "../src/convert-captures.ts";
+import { RetryableError } from "../src/errors.ts";
+import { converterDefaults } from "../src/settings.ts";
+import type { ConvertAnswer, ConvertRequest } from "./converters.ts";
+import { localTable } from "./local-table.ts";
+
+/** A converter process: one batch after another, as the parent asks. It ends with its parent. */
+process.on("message", (request: ConvertRequest) => {
+  void answer(request);
+});
+process.on("disconnect", () => process.exit());
+
+async function answer({ table, sources }: ConvertRequest): Promise<void> {
+  try {
+    const ports = {
+      ...localTable(table).converter,
+      onCapture: (result: Extract<ConvertAnswer, { kind: "capture" }>["result"]) =>
+        send({ kind: "capture", result }),
+    };
+    send({ kind: "done", outcome: await convertCaptures(sources, ports, converterDefaults) });
+  } catch (error) {
+    const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    send({ kind: "failed", retryable: error instanceof RetryableError, message });
+  }
+}
+
+function send(answer: ConvertAnswer): void {
+  process.send?.(answer);
+}

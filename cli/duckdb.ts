@@ -1,0 +1,44 @@
+import { join } from "node:path";
+import { DuckDBConnection } from "@duckdb/node-api";
+import { packetTable } from "../src/columns/packet-table.ts";
+import type { ColumnType } from "../src/columns/table-schema.ts";
+import { type LiveFile, liveFiles } from "../src/delta/snapshot.ts";
+import type { LocalTable } from "./local-table.ts";
+
+const duckdbTypes: Readonly<Record<ColumnType, string>> = {
+  date: "DATE",
+  string: "VARCHAR",
+  long: "BIGINT",
+  integer: "INTEGER",
+  boolean: "BOOLEAN",
+  timestamp: "TIMESTAMPTZ",
+  binary: "BLOB",
+};
+
+/** A DuckDB connection in memory where the view `packets` is the table's newest version. Close it after use. */
+export async function packetsView(table: LocalTable): Promise<DuckDBConnection> {
+  const connection = await DuckDBConnection.create();
+  await connection.run("SET TimeZone = 'UTC'");
+  await connection.run(`CREATE VIEW packets AS ${selection(table.folder, await liveFiles(table.log))}`);
+  return connection;
+}
+
+/** Every column by name and type, so that a file from before a column was added gives nulls for it. */
+function selection(folder: string, files: readonly LiveFile[]): string {
+  const columns = packetTable.columns.map(({ name, type }) => ({ name, type: duckdbTypes[type] }));
+  if (files.length === 0) {
+    return `SELECT ${columns.map(({ name, type }) => `NULL::${type} AS ${name}`).join(", ")} WHERE false`;
+  }
+  const paths = files.map((file) => quoted(join(folder, file.path))).join(", ");
+  // The partition column comes from the path; as text, since DuckDB reads the null partition's folder name as a value.
+  const date = "CASE WHEN date = '__HIVE_DEFAULT_PARTITION__' THEN NULL ELSE date END";
+  const names = columns.map(({ name }) =>
+    name === packetTable.partitionColumn ? `(${date})::DATE AS date` : name,
+  );
+  return `SELECT ${names.join(", ")} FROM read_parquet([${paths}], union_by_name = true, hive_partitioning = true, hive_types = {'date': VARCHAR})`;
+}
+
+/** A SQL string literal. */
+export function quoted(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}

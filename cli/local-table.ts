@@ -1,0 +1,76 @@
+import { randomUUID } from "node:crypto";
+import { resolve } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { Committer, type CommitterPorts } from "../src/commit-manifests.ts";
+import type { ConverterPorts } from "../src/convert-captures.ts";
+import { ConditionalLogStore } from "../src/delta/conditional-log-store.ts";
+import type { LogStore } from "../src/delta/log-store.ts";
+import { readSnapshot, type Snapshot } from "../src/delta/snapshot.ts";
+import { FileCaptureStore } from "../src/local/file-capture-store.ts";
+import { FolderLedger } from "../src/local/folder-ledger.ts";
+import { FolderObjectStore } from "../src/local/folder-object-store.ts";
+import type { ManifestSource } from "../src/manifest/manifest.ts";
+import { nodeDecompressors } from "../src/node/compression.ts";
+import { sha256 } from "../src/node/hash.ts";
+import { parquetWasmWriter } from "../src/parquet/parquet-wasm-writer.ts";
+import { engineInfo } from "../src/settings.ts";
+import { UsageError } from "./command.ts";
+
+/** The two use cases on a table in a local folder: the same code as in the cloud, with local adapters. */
+export interface LocalTable {
+  readonly folder: string;
+  readonly log: LogStore;
+  readonly converter: ConverterPorts;
+  /** Sources that a commit sent back are collected in `again`. */
+  committer(again: ManifestSource[]): Promise<Committer>;
+}
+
+export function localTable(folder: string): LocalTable {
+  if (/^s3[an]?:\/\//.test(folder)) {
+    throw new UsageError(`${folder}: this command works on a table in a local folder`);
+  }
+  const root = resolve(folder);
+  const table = new FolderObjectStore(root);
+  const log = new ConditionalLogStore(table);
+  const ledger = new FolderLedger(root);
+  const captures = new FileCaptureStore();
+  const now = () => Date.now();
+  const committerPorts = (again: ManifestSource[]): CommitterPorts => ({
+    log,
+    ledger,
+    table,
+    captures,
+    sendBack: async (sources) => void again.push(...sources),
+    now,
+    newId: randomUUID,
+    backOff: async (attempt) => await setTimeout(Math.random() * Math.min(1000, 20 * 2 ** attempt)),
+    engineInfo,
+  });
+  return {
+    folder: root,
+    log,
+    converter: {
+      captures,
+      table,
+      ledger,
+      decompressors: nodeDecompressors,
+      parquet: parquetWasmWriter,
+      sha256,
+      now,
+      newBatchId: randomUUID,
+    },
+    committer: (again) => Committer.start(committerPorts(again)),
+  };
+}
+
+/** The table's state. Throws `UsageError` when there is no table in the folder. */
+export async function existingTable(folder: string): Promise<LocalTable & { snapshot: Snapshot }> {
+  const table = localTable(folder);
+  const snapshot = await readSnapshot(table.log);
+  if (snapshot === null) {
+    throw new UsageError(
+      `${table.folder} is no Delta table: it has no _delta_log. "deltacap ingest" makes one`,
+    );
+  }
+  return { ...table, snapshot };
+}
