@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { parseArgs } from "node:util";
 import { RejectedError, RetryableError, TableRefusedError } from "../src/errors.ts";
 import { type Command, ExitCode, type Terminal, UsageError } from "./command.ts";
@@ -79,16 +78,3 @@ ${lines.join("\n")}
 deltacap COMMAND --help explains a command.
 `;
 }
-
-const terminal: Terminal = {
-  out: (text) => void process.stdout.write(text),
-  err: (text) => void process.stderr.write(text),
-  interactive: process.stderr.isTTY === true,
-};
-
-// A reader that has seen enough (`deltacap log T | head`) closes the pipe: that is no error.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code === "EPIPE") process.exit(ExitCode.ok);
-  throw error;
-});
-process.exitCode = await main(process.argv.slice(2), terminal);

@@ -20,32 +20,26 @@ const withoutCan: TrafficMix = { ...vehicleMix, can: 0 };
  */
 export function writeFleet(folder: string, seed: number): { paths: string[]; uploadedTwice: string } {
   const captures: [path: string, bytes: Uint8Array][] = [
-    ["VW-ID7-0001/2026-03-01/eth-0800.pcap", capture(new PcapWriter(), seed + 1, withoutCan, 4000)],
-    ["VW-ID7-0001/2026-03-01/all-0805.pcapng", capture(new PcapngWriter(), seed + 2, vehicleMix, 6000)],
+    ["car-0001/2026-03-01/eth-0800.pcap", capture(new PcapWriter(), seed + 1, withoutCan, 4000)],
+    ["car-0001/2026-03-01/all-0805.pcapng", capture(new PcapngWriter(), seed + 2, vehicleMix, 6000)],
     [
-      "BMW-I5-0042/2026-03-01/eth-0800.pcap.gz",
+      "car-0042/2026-03-01/eth-0800.pcap.gz",
       gzipSync(capture(new PcapWriter(), seed + 3, ethernetMix, 3000)),
     ],
-    ["BMW-I5-0042/2026-03-01/all-0810.pcapng", capture(new PcapngWriter(), seed + 4, vehicleMix, 5000)],
+    ["car-0042/2026-03-01/all-0810.pcapng", capture(new PcapngWriter(), seed + 4, vehicleMix, 5000)],
     [
-      "VOLVO-EX90-7/2026-03-01/eth-2359.pcapng",
+      "van-0007/2026-03-01/eth-2359.pcapng",
       capture(new PcapngWriter(), seed + 5, withoutCan, 4000, MIDNIGHT),
     ],
-    [
-      "VOLVO-EX90-7/2026-03-01/notes.txt",
-      new TextEncoder().encode("gateway restarted at 08:12, see ticket\n"),
-    ],
+    ["van-0007/2026-03-01/notes.txt", new TextEncoder().encode("gateway restarted at 08:12, see ticket\n")],
   ];
   const whole = capture(new PcapWriter(), seed + 6, withoutCan, 2000);
-  captures.push([
-    "VOLVO-EX90-7/2026-03-01/power-loss.pcap",
-    whole.subarray(0, Math.floor(whole.length * 0.6)),
-  ]);
+  captures.push(["van-0007/2026-03-01/power-loss.pcap", whole.subarray(0, Math.floor(whole.length * 0.6))]);
   for (const [path, bytes] of captures) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), bytes);
   }
-  return { paths: captures.map(([path]) => path), uploadedTwice: "VW-ID7-0001/2026-03-01/eth-0800.pcap" };
+  return { paths: captures.map(([path]) => path), uploadedTwice: "car-0001/2026-03-01/eth-0800.pcap" };
 }
 
 const MORNING = Date.UTC(2026, 2, 1, 8) / 1000;
@@ -61,7 +55,8 @@ function capture(
   const traffic = new Traffic(seed, mix);
   const parts: Uint8Array[] = [];
   let seconds = start;
-  let nanoseconds = 0;
+  // Late in its second, so that the capture that begins before midnight ends after it.
+  let nanoseconds = 600_000_000;
   for (let i = 0; i < packets; i++) {
     const { linkType, bytes, gapNanoseconds } = traffic.next();
     nanoseconds += gapNanoseconds;

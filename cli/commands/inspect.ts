@@ -51,7 +51,7 @@ function text(value: unknown): string {
 async function inspectTable(folder: string) {
   const { log, snapshot } = await existingTable(folder);
   const files = await liveFiles(log);
-  const dates = files.map((file) => file.partitionValues["date"] ?? "none").sort();
+  const dates = [...new Set(files.flatMap((file) => file.partitionValues["date"] ?? []))].sort();
   const bytes = files.reduce((sum, file) => sum + file.size, 0);
   return {
     table: snapshot.metadata.name ?? "unnamed",
@@ -61,7 +61,7 @@ async function inspectTable(folder: string) {
     files: files.length,
     rows: files.reduce((sum, file) => sum + (file.rows ?? 0), 0),
     size: megabytes(bytes),
-    dates: dates.length === 0 ? "none" : `${new Set(dates).size}, from ${dates[0]} to ${dates.at(-1)}`,
+    dates: dates.length === 0 ? "none" : `${dates.length}, from ${dates[0]} to ${dates.at(-1)}`,
   };
 }
 

@@ -1,4 +1,4 @@
-import { mkdir, open, readFile } from "node:fs/promises";
+import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Ledger, LedgerEntry } from "../manifest/ledger.ts";
 import type { SourceId } from "../manifest/source-id.ts";
@@ -23,7 +23,7 @@ export class FolderLedger implements Ledger {
   #read = 0;
 
   constructor(tableFolder: string) {
-    this.#path = join(tableFolder, "_deltacap", "ledger.jsonl");
+    this.#path = join(tableFolder, "_deltacap", "ledger.log");
   }
 
   async lookup(ids: readonly SourceId[]): Promise<Map<SourceId, LedgerEntry>> {
@@ -65,23 +65,35 @@ export class FolderLedger implements Ledger {
 
   /** Takes what is new in the file into memory. */
   async #refresh(): Promise<void> {
-    let bytes: Buffer;
+    const fresh = await this.#newBytes();
+    const end = fresh.lastIndexOf("\n") + 1;
+    for (const line of fresh.subarray(0, end).toString("utf8").split("\n")) this.#take(line);
+    this.#read += end;
+  }
+
+  async #newBytes(): Promise<Buffer> {
+    let file: FileHandle | null = null;
     try {
-      bytes = await readFile(this.#path);
+      file = await open(this.#path);
+      const { size } = await file.stat();
+      if (size < this.#read) this.#forget();
+      const fresh = Buffer.alloc(size - this.#read);
+      const { bytesRead } = await file.read(fresh, 0, fresh.length, this.#read);
+      return fresh.subarray(0, bytesRead);
     } catch (error) {
       if (!isNotFound(error)) throw translated(error, `cannot read ${this.#path}`);
-      bytes = Buffer.alloc(0);
+      this.#forget();
+      return Buffer.alloc(0);
+    } finally {
+      await file?.close();
     }
-    if (bytes.length < this.#read) {
-      // Somebody deleted it: what it said must be learnt again.
-      this.#entries.clear();
-      this.#watermark = null;
-      this.#read = 0;
-    }
-    const end = bytes.lastIndexOf("\n") + 1;
-    if (end <= this.#read) return;
-    for (const line of bytes.subarray(this.#read, end).toString("utf8").split("\n")) this.#take(line);
-    this.#read = end;
+  }
+
+  /** Somebody deleted the file: what it said must be learnt again. */
+  #forget(): void {
+    this.#entries.clear();
+    this.#watermark = null;
+    this.#read = 0;
   }
 
   #take(text: string): void {

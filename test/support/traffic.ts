@@ -132,13 +132,18 @@ export class Traffic {
     view.setUint32(at + 4, (this.#random.below(65_536) << 16) | 0x4000);
     view.setUint16(at + 8, (64 << 8) | protocol);
     view.setUint16(at + 10, 0);
-    view.setUint32(at + 12, 0x0a000000 + this.#random.below(48));
-    view.setUint32(at + 16, 0x0a000100 + this.#random.below(48));
+    view.setUint32(at + 12, 0x0a000000 + this.#host());
+    view.setUint32(at + 16, 0x0a000100 + this.#host());
     let sum = 0;
     for (let i = 0; i < 20; i += 2) sum += view.getUint16(at + i);
     while (sum > 0xffff) sum = (sum & 0xffff) + (sum >>> 16);
     view.setUint16(at + 10, ~sum & 0xffff);
     return end;
+  }
+
+  /** Some hosts talk more than others. */
+  #host(): number {
+    return this.#random.below(this.#random.below(48) + 1);
   }
 
   #ipv6(): number {
