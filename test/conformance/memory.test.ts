@@ -1,0 +1,28 @@
+import { ConditionalLogStore } from "../../src/delta/conditional-log-store.ts";
+import { MemoryLedger } from "../support/memory-ledger.ts";
+import { MemoryObjectStore } from "../support/memory-object-store.ts";
+import { ledgerConformance } from "./ledger.ts";
+import { logStoreConformance } from "./log-store.ts";
+import { objectStoreConformance } from "./object-store.ts";
+
+const close = async () => {};
+
+objectStoreConformance("memory", async () => {
+  const store = new MemoryObjectStore();
+  return { store, another: () => store, close };
+});
+
+logStoreConformance("conditional, in memory", async () => {
+  const store = new MemoryObjectStore();
+  return {
+    log: new ConditionalLogStore(store),
+    another: () => new ConditionalLogStore(store),
+    putFile: async (name, body) => await store.put(`_delta_log/${name}`, body),
+    close,
+  };
+});
+
+ledgerConformance("memory", async () => {
+  const ledger = new MemoryLedger();
+  return { ledger, another: () => ledger, close };
+});
