@@ -62,9 +62,9 @@ export function ledgerConformance(
         offset: 4,
       };
       const empty: SetAside = { status: "empty", capture: "file:///b" };
-      await ledger.putSetAside(numbered(rejected, empty));
+      await ledger.putSetAside(numbered<SetAside>(rejected, empty));
       const found = await fixture.another().lookup([id(1), id(2)]);
-      expect(found).toEqual(numbered(rejected, empty));
+      expect(found).toEqual(numbered<SetAside>(rejected, empty));
     });
 
     check("setting aside never replaces committed", async () => {
