@@ -1,0 +1,83 @@
+"""read_table.py TABLE: pyarrow, delta-rs and DuckDB must read the same rows and column sums from a table.
+
+Each engine gives the row count, the count of non-null values of every column, and the sum of every number; frames and texts
+are compared by the sum of their lengths. Differences are printed; the exit code is 1 when there is one.
+"""
+import sys
+
+import deltalake
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+
+def arrow_sums(table: pa.Table) -> dict:
+    sums = {"rows": table.num_rows}
+    for name in table.schema.names:
+        column = table[name]
+        if pa.types.is_dictionary(column.type):
+            column = pc.cast(column, column.type.value_type)
+        sums[f"count({name})"] = len(column) - column.null_count
+        if pa.types.is_integer(column.type):
+            sums[f"sum({name})"] = pc.sum(pc.cast(column, pa.int64())).as_py() or 0
+        elif pa.types.is_boolean(column.type):
+            sums[f"sum({name})"] = pc.sum(pc.cast(column, pa.int64())).as_py() or 0
+        elif pa.types.is_timestamp(column.type):
+            sums[f"sum({name})"] = sum(v for v in pc.cast(column, pa.int64()).to_pylist() if v is not None)
+        elif pa.types.is_binary(column.type) or pa.types.is_string(column.type):
+            sums[f"sum({name})"] = pc.sum(pc.cast(pc.binary_length(column), pa.int64())).as_py() or 0
+    return sums
+
+
+def duckdb_sums(files: list, schema: pa.Schema) -> dict:
+    parts = ["count(*)"]
+    keys = ["rows"]
+    for field in schema:
+        name, kind = field.name, field.type
+        keys.append(f"count({name})")
+        parts.append(f"count({name})")
+        if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+            value = f"{name}::BIGINT"
+        elif pa.types.is_timestamp(kind):
+            value = f"epoch_us({name})"
+        elif pa.types.is_binary(kind):
+            value = f"octet_length({name})"
+        elif pa.types.is_string(kind):
+            value = f"octet_length(encode({name}))"
+        else:
+            continue
+        keys.append(f"sum({name})")
+        parts.append(f"coalesce(sum(({value})::HUGEINT), 0)::VARCHAR")
+    source = f"read_parquet({files!r}, union_by_name=true, hive_partitioning=true, hive_types={{'date': VARCHAR}})"
+    dates = "nullif(date, '__HIVE_DEFAULT_PARTITION__')"
+    query = f"SELECT {', '.join(parts)} FROM (SELECT * REPLACE ({dates} AS date) FROM {source})"
+    row = duckdb.connect().execute(query).fetchall()[0]
+    return {key: int(value) for key, value in zip(keys, row)}
+
+
+def main() -> int:
+    table = deltalake.DeltaTable(sys.argv[1])
+    files = table.file_uris()
+    by_delta_rs = table.to_pyarrow_table()
+    schema = by_delta_rs.schema
+    parts = ds.partitioning(pa.schema([("date", pa.date32())]), flavor="hive")
+    by_pyarrow = ds.dataset(files, schema=schema, partitioning=parts, partition_base_dir=sys.argv[1]).to_table()
+    answers = {
+        "delta-rs": arrow_sums(by_delta_rs),
+        "pyarrow": arrow_sums(by_pyarrow),
+        "DuckDB": duckdb_sums(files, schema),
+    }
+    expected = answers["delta-rs"]
+    wrong = 0
+    for engine, sums in answers.items():
+        for key, value in expected.items():
+            if sums.get(key) != value:
+                wrong += 1
+                print(f"{engine} says {key} = {sums.get(key)}, delta-rs says {value}")
+    print(f"note: {len(files)} files, {expected['rows']} rows, {len(expected)} figures compared between {len(answers)} engines")
+    return 1 if wrong or expected["rows"] == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
