@@ -48,11 +48,13 @@ function checkBomb(bytes: number, compressedBytes: number, limits: Decompression
   if (bytes > limits.decompressedBytes) {
     throw new RejectedError(
       `decompression bomb: more than ${limits.decompressedBytes} bytes come out (setting decompressedBytes)`,
+      bytes,
     );
   }
   if (bytes > limits.decompressedFloor && bytes > compressedBytes * limits.decompressionRatio) {
     throw new RejectedError(
       `decompression bomb: ${bytes} bytes came out of ${compressedBytes}, and at most ${limits.decompressionRatio} for each are allowed (setting decompressionRatio)`,
+      bytes,
     );
   }
 }
