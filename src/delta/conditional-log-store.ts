@@ -1,3 +1,4 @@
+import { CommitInDoubtError, RetryableError } from "../errors.ts";
 import type { ObjectStore } from "../manifest/object-store.ts";
 import { parseActions } from "./actions.ts";
 import { type CommitOutcome, commitFileName, type LogFile, type LogStore } from "./log-store.ts";
@@ -27,24 +28,50 @@ export class ConditionalLogStore implements LogStore {
     }
   }
 
-  read(name: string): Promise<Uint8Array | null> {
-    return this.#store.read(LOG_FOLDER + name);
+  read(name: string, range?: { start: number; length: number }): Promise<Uint8Array | null> {
+    return this.#store.read(LOG_FOLDER + name, range);
   }
 
   async commit(version: number, body: Uint8Array): Promise<CommitOutcome> {
     const name = commitFileName(version);
-    // The commit point.
-    if ((await this.#store.putIfAbsent(LOG_FOLDER + name, body)) === "created") return "committed";
-    // A put whose answer was lost and that was sent again finds its own file.
-    const existing = await this.read(name);
-    return existing !== null && txnIdOf(existing, name) === txnIdOf(body, name) ? "committed" : "conflict";
+    const own = txnIdOf(body, name);
+    if (own === null) throw new Error(`the body of version ${version} has no txnId in its commitInfo`);
+    let failure: RetryableError | null = null;
+    try {
+      // The commit point.
+      if ((await this.#store.putIfAbsent(LOG_FOLDER + name, body)) === "created") return "committed";
+    } catch (error) {
+      if (!(error instanceof RetryableError)) throw error;
+      failure = error;
+    }
+    // A put whose answer was lost, and one that was sent again and then found its own file, have succeeded.
+    const existing = await this.#readAfter(failure, name);
+    if (existing !== null) return txnIdOf(existing, name) === own ? "committed" : "conflict";
+    throw inDoubt(version, failure);
+  }
+
+  async #readAfter(failure: RetryableError | null, name: string): Promise<Uint8Array | null> {
+    try {
+      return await this.read(name);
+    } catch (error) {
+      if (failure !== null && error instanceof RetryableError) return null;
+      throw error;
+    }
   }
 }
 
-/** Unique to a commit of ours; other writers' may have none. */
-export function txnIdOf(body: Uint8Array, file: string): string {
-  for (const { commitInfo } of parseActions(body, file)) {
-    if (commitInfo?.txnId !== undefined) return commitInfo.txnId;
-  }
-  return "none";
+/** A put without an answer may still arrive, so that a file that is missing now proves nothing. */
+function inDoubt(version: number, failure: RetryableError | null): CommitInDoubtError {
+  const reason = failure?.message ?? "it exists, and cannot be read";
+  return new CommitInDoubtError(
+    `version ${version} may have been written or not (${reason}). Nothing was acknowledged; the next run finds out`,
+    { cause: failure },
+  );
+}
+
+/** Unique to a commit of ours, whose first line has it; null for other writers' commits. */
+export function txnIdOf(body: Uint8Array, file: string): string | null {
+  const end = body.indexOf(10);
+  const [first] = parseActions(end < 0 ? body : body.subarray(0, end), file);
+  return first?.commitInfo?.txnId ?? null;
 }

@@ -18,8 +18,8 @@ export interface LogStore {
   repair(): Promise<void>;
   /** Files of the log whose name is at least `from`, in name order; only direct children of `_delta_log`. */
   list(from: string): AsyncIterable<LogFile>;
-  /** Bytes of one log file, null when it is not there. */
-  read(name: string): Promise<Uint8Array | null>;
+  /** Bytes of one log file, null when it is not there. With a range: `length` bytes from `start` (of a checkpoint). */
+  read(name: string, range?: { start: number; length: number }): Promise<Uint8Array | null>;
   /**
    * Writes version `version` with this body, unless it exists. The body's commitInfo holds a unique `txnId`, by which an
    * adapter tells its own commit after a lost reply from somebody else's.

@@ -111,6 +111,8 @@ export function logStoreConformance(
         "_last_checkpoint",
       ]);
       expect(same(await log.read("_last_checkpoint"))).toEqual(new Uint8Array(body));
+      const parquet = "00000000000000000001.checkpoint.parquet";
+      expect(same(await log.read(parquet, { start: 1, length: 1 }))).toEqual(body.slice(1));
     });
 
     check("a commit of two megabytes is whole", async () => {

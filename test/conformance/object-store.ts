@@ -136,9 +136,7 @@ export function objectStoreConformance(
 
     check("a listing has every object below the prefix, in byte order, folders ignored", async () => {
       // "-" and "." sort before "/": an order by folder would differ from the order of keys.
-      const names = ["a/b", "a-b", "a.b", "a", "a/b/c", "b", "A", "é", "\u{1f600}", "\uffee"].filter(
-        (path) => path !== "a" && path !== "a/b",
-      );
+      const names = ["a/b/c", "a/d", "a-b", "a.b", "b", "A", "é", "\u{1f600}", "\uffee"];
       for (const path of names) await store.putIfAbsent(path, bytes(path));
       const sorted = [...names].sort((x, y) => Buffer.compare(Buffer.from(x), Buffer.from(y)));
       const listed = await collect(store.list(""));
