@@ -29,7 +29,14 @@ export const EtherType = {
   ipv6: 0x86dd,
   providerBridge: 0x88a8,
   oldQinQ: 0x9100,
+  mpls: 0x8847,
+  mplsMulticast: 0x8848,
+  pppoeSession: 0x8864,
+  macsec: 0x88e5,
   ptp: 0x88f7,
+  /** Cisco MetaData. */
+  metaData: 0x8909,
+  nsh: 0x894f,
   /** Below this an Ethernet frame's type field is its length (IEEE 802.3 section 3.2.6). */
   first: 0x0600,
 } as const;

@@ -1,4 +1,5 @@
-import { cut, malformed, setPayload, uint16, uint32 } from "./fields.ts";
+import { decodeSegment } from "./application.ts";
+import { cut, malformed, uint16, uint32 } from "./fields.ts";
 import type { PacketRecord } from "./packet-record.ts";
 
 /** RFC 9293 section 3.1, without options. */
@@ -17,5 +18,5 @@ export function decodeTcp(record: PacketRecord, at: number, end: number): void {
   const headerLength = (offsetAndFlags >> 12) * 4;
   if (headerLength < HEADER_LENGTH) return malformed(record);
   if (end - at < headerLength) return cut(record, end);
-  setPayload(record, at + headerLength, end);
+  decodeSegment(record, at + headerLength, end);
 }

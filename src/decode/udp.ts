@@ -1,4 +1,5 @@
-import { cut, malformed, setPayload, uint16 } from "./fields.ts";
+import { decodeDatagram } from "./application.ts";
+import { cut, malformed, uint16 } from "./fields.ts";
 import type { PacketRecord } from "./packet-record.ts";
 
 /** RFC 768. */
@@ -12,5 +13,5 @@ export function decodeUdp(record: PacketRecord, at: number, end: number): void {
   const length = uint16(bytes, at + 4);
   // Zero: a jumbogram (RFC 2675 section 4), or segmentation left to the network card.
   if (length !== 0 && length < HEADER_LENGTH) return malformed(record);
-  setPayload(record, at + HEADER_LENGTH, length === 0 ? end : Math.min(end, at + length));
+  decodeDatagram(record, at + HEADER_LENGTH, length === 0 ? end : Math.min(end, at + length));
 }

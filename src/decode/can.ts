@@ -1,0 +1,59 @@
+import { cut, malformed, setPayload, uint16LittleEndian, uint32 } from "./fields.ts";
+import type { PacketRecord } from "./packet-record.ts";
+
+/** LINKTYPE_CAN_SOCKETCAN: identifier and flags (big endian), length, FD flags, two reserved bytes; data follows. */
+const HEADER_LENGTH = 8;
+const EXTENDED = 0x8000_0000;
+const REMOTE = 0x4000_0000;
+const ERROR = 0x2000_0000;
+const EXTENDED_ID = 0x1fff_ffff;
+const STANDARD_ID = 0x7ff;
+
+/** Byte 5: the frame is CAN FD. */
+const FD_FRAME = 0x04;
+/** Byte 4 of CAN XL, where other frames have their length: the frame is CAN XL. */
+const XL_FRAME = 0x80;
+/** CAN XL: priority and virtual network, flags, SDU type, length (little endian), acceptance field. */
+const XL_HEADER_LENGTH = 12;
+const FD_LONGEST = 64;
+const XL_LONGEST = 2048;
+
+/** CAN, CAN FD and CAN XL frames as SocketCAN has them; `fd` where the link layer says that it is an FD frame. */
+export function decodeCan(record: PacketRecord, at: number, end: number, fd = false): void {
+  if (end - at < HEADER_LENGTH) return cut(record, end);
+  const { bytes } = record;
+  const idAndFlags = uint32(bytes, at);
+  if ((bytes[at + 4]! & XL_FRAME) !== 0) return decodeCanXl(record, idAndFlags, at, end);
+  setCanId(record, idAndFlags);
+  record.canFd = fd || (bytes[at + 5]! & FD_FRAME) !== 0 ? 1 : 0;
+  const length = bytes[at + 4]!;
+  record.canLength = length;
+  if (length > FD_LONGEST) return malformed(record);
+  // A remote frame states a length and carries no data.
+  const data = record.canRemote === 1 ? 0 : length;
+  if (end - at - HEADER_LENGTH < data) return cut(record, end);
+  setPayload(record, at + HEADER_LENGTH, at + HEADER_LENGTH + data);
+}
+
+/** Sets the identifier and the flags that stand in its upper bits; an error frame's identifier is an error class. */
+export function setCanId(record: PacketRecord, idAndFlags: number): void {
+  const extended = (idAndFlags & EXTENDED) !== 0;
+  record.canError = (idAndFlags & ERROR) !== 0 ? 1 : 0;
+  record.canRemote = (idAndFlags & REMOTE) !== 0 ? 1 : 0;
+  record.canExtended = extended ? 1 : 0;
+  if (record.canError === 0) record.canId = idAndFlags & (extended ? EXTENDED_ID : STANDARD_ID);
+}
+
+function decodeCanXl(record: PacketRecord, priorityAndNetwork: number, at: number, end: number): void {
+  if (end - at < XL_HEADER_LENGTH) return cut(record, end);
+  record.canId = priorityAndNetwork & STANDARD_ID;
+  record.canExtended = 0;
+  record.canRemote = 0;
+  record.canError = 0;
+  record.canFd = 0;
+  const length = uint16LittleEndian(record.bytes, at + 6);
+  record.canLength = length;
+  if (length === 0 || length > XL_LONGEST) return malformed(record);
+  if (end - at - XL_HEADER_LENGTH < length) return cut(record, end);
+  setPayload(record, at + XL_HEADER_LENGTH, at + XL_HEADER_LENGTH + length);
+}

@@ -1,0 +1,54 @@
+import { cut, setPayload, uint16LittleEndian } from "./fields.ts";
+import { decodeIpv4 } from "./ipv4.ts";
+import { decodeIpv6 } from "./ipv6.ts";
+import type { PacketRecord } from "./packet-record.ts";
+
+/** Attributes that hold the packet (linux/netfilter/nfnetlink_log.h, nfnetlink_queue.h). */
+const NFULA_PAYLOAD = 9;
+const NFQA_PAYLOAD = 10;
+
+/** LINKTYPE_NFLOG: family, version, resource, then attributes in the byte order of the machine that wrote them. */
+export function decodeNflog(record: PacketRecord, at: number, end: number): void {
+  decodeNetfilterMessage(record, at, end, NFULA_PAYLOAD);
+}
+
+/** Netlink message header: length, type, flags, sequence, port (linux/netlink.h). */
+const NETLINK_HEADER_LENGTH = 16;
+const NETLINK_NETFILTER = 12;
+const SUBSYSTEM_QUEUE = 3;
+const SUBSYSTEM_LOG = 4;
+
+/** A netlink message in a cooked capture: packets that netfilter queued or logged are decoded, others are payload. */
+export function decodeNetlink(record: PacketRecord, family: number, at: number, end: number): void {
+  if (family !== NETLINK_NETFILTER) return setPayload(record, at, end);
+  if (end - at < NETLINK_HEADER_LENGTH) return cut(record, end);
+  const type = uint16LittleEndian(record.bytes, at + 4);
+  const isPacket = (type & 0xff) === 0;
+  const subsystem = type >> 8;
+  const body = at + NETLINK_HEADER_LENGTH;
+  if (isPacket && subsystem === SUBSYSTEM_QUEUE)
+    return decodeNetfilterMessage(record, body, end, NFQA_PAYLOAD);
+  if (isPacket && subsystem === SUBSYSTEM_LOG)
+    return decodeNetfilterMessage(record, body, end, NFULA_PAYLOAD);
+  setPayload(record, body, end);
+}
+
+/** Each attribute is at least 4 bytes long, so that the loop ends with the packet. */
+function decodeNetfilterMessage(record: PacketRecord, at: number, end: number, payloadType: number): void {
+  if (end - at < 4) return cut(record, end);
+  const { bytes } = record;
+  const family = bytes[at]!;
+  at += 4;
+  while (end - at >= 4) {
+    const length = uint16LittleEndian(bytes, at);
+    if (length < 4) break;
+    if ((uint16LittleEndian(bytes, at + 2) & 0x7fff) === payloadType) {
+      const payloadEnd = Math.min(end, at + length);
+      if (family === 2) return decodeIpv4(record, at + 4, payloadEnd);
+      if (family === 10) return decodeIpv6(record, at + 4, payloadEnd);
+      return setPayload(record, at + 4, payloadEnd);
+    }
+    at += (length + 3) & ~3;
+  }
+  setPayload(record, Math.min(at, end), end);
+}
