@@ -1,4 +1,4 @@
-/** `minor` in the 24-byte header of a pcap file that is not the first of its input; see {@link isPcapFileHeader}. */
+/** The minor version of a pcap file that is not the first of its input; see {@link isPcapFileHeader}. */
 const PLAUSIBLE_MINOR_VERSION = 9;
 const SECONDS_OF_A_DAY = 86_400;
 
@@ -56,8 +56,11 @@ export function isMagic(value: number): boolean {
   }
 }
 
+/** Bytes that {@link isPcapFileHeader} looks at. */
+export const PCAP_FILE_HEADER_TOLD = 16;
+
 /**
- * Whether the 24 bytes at `at` begin a pcap file in the midst of an input: captures that were simply concatenated.
+ * Whether the 16 bytes at `at` begin a pcap file in the midst of an input: captures that were simply concatenated.
  *
  * The same bytes as a record of the file before would be a packet of one of six seconds (the likeliest is in December
  * 2055), of the very microsecond that spells the version, whose captured length is 0 or a time zone, and whose length on
@@ -72,8 +75,7 @@ export function isPcapFileHeader(view: DataView, at: number): boolean {
     view.getUint16(at + 4, littleEndian) === 2 &&
     view.getUint16(at + 6, littleEndian) <= PLAUSIBLE_MINOR_VERSION &&
     Math.abs(view.getInt32(at + 8, littleEndian)) <= SECONDS_OF_A_DAY &&
-    view.getUint32(at + 12, littleEndian) === 0 &&
-    (view.getUint32(at + 20, littleEndian) & RESERVED_LINK_TYPE_BITS) === 0
+    view.getUint32(at + 12, littleEndian) === 0
   );
 }
 

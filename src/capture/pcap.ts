@@ -78,14 +78,7 @@ export class PcapParser {
         return false;
       }
       const seconds = view.getUint32(at, littleEndian);
-      if (isMagic(seconds)) {
-        if (isSectionHeader(view, at)) return true;
-        if (!window.has(PCAP_FILE_HEADER_LENGTH)) {
-          if (!window.final) return false;
-        } else if (isPcapFileHeader(view, at)) {
-          return true;
-        }
-      }
+      if (isMagic(seconds) && (isSectionHeader(view, at) || isPcapFileHeader(view, at))) return true;
       let capturedLength = view.getUint32(at + 8, littleEndian);
       let originalLength = view.getUint32(at + 12, littleEndian);
       if (swapsLengths !== "never" && (swapsLengths === "always" || capturedLength > originalLength)) {

@@ -1,4 +1,4 @@
-import { isMagic, isPcapFileHeader, PCAP_FILE_HEADER_LENGTH } from "./capture-format.ts";
+import { isMagic, isPcapFileHeader, PCAP_FILE_HEADER_TOLD } from "./capture-format.ts";
 import type { CaptureLimits } from "./capture-limits.ts";
 import type { SummaryCollector } from "./capture-summary.ts";
 import type { Frame, FrameSink } from "./frame.ts";
@@ -66,10 +66,10 @@ export class PcapngParser {
           if (!this.#beginSection(window)) return false;
           continue;
         }
-        if (!window.has(PCAP_FILE_HEADER_LENGTH)) {
-          if (!window.final) return false;
-        } else if (isPcapFileHeader(view, at)) {
-          return true;
+        if (window.has(PCAP_FILE_HEADER_TOLD)) {
+          if (isPcapFileHeader(view, at)) return true;
+        } else if (!window.final) {
+          return false;
         }
         if (section === null) throw new Error("a pcapng parser is made for a section header only");
       }
@@ -155,6 +155,12 @@ export class PcapngParser {
   #readPacket(window: Window, section: Section, type: number, length: number): boolean {
     const { view, start } = window;
     const littleEndian = section.littleEndian;
+    checkRoom(
+      "pcapng packet block",
+      length,
+      PACKET_BLOCK_FIXED + BLOCK_TRAILER_LENGTH,
+      window.positionOf(start),
+    );
     if (!window.has(PACKET_BLOCK_FIXED)) return false;
     const interfaceId =
       type === BlockType.packet
