@@ -9,8 +9,8 @@ const GiB = 1024 * MiB;
 export const converterDefaults = {
   /** Rows of a row group: large enough for good compression, small enough that memory stays under 512 MB. */
   rows: 131_072,
-  /** Frames held in memory before a row group is written. */
-  frameBytes: 32 * MiB,
+  /** Frames held in memory before rows are written out: with parquet-wasm a batch is in memory about ten times over. */
+  frameBytes: 12 * MiB,
   /** Readers like files of 64 MiB and more; one put takes it without parts. */
   fileBytes: 128 * MiB,
   /** Each open date holds a batch and perhaps a file. */

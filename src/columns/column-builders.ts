@@ -11,6 +11,8 @@ export interface ColumnBuilder {
   ensureRows(rows: number): void;
   /** Rows `from` to `to` (exclusive) as a column; its arrays are valid until the next store. */
   take(from: number, to: number): Column;
+  /** Forgets the first `count` of `rows` rows: those behind them move to the front. Cost: a copy of those. */
+  removeFirst(count: number, rows: number): void;
   /** Starts anew at row 0. Arrays are kept. */
   clear(): void;
 }
@@ -25,6 +27,10 @@ export class IntegerBuilder implements ColumnBuilder {
   take(from: number, to: number): Column {
     const values = this.values.subarray(from, to);
     return { kind: "integer", values, ...validity(values) };
+  }
+
+  removeFirst(count: number, rows: number): void {
+    this.values.copyWithin(0, count, rows);
   }
 
   clear(): void {}
@@ -49,6 +55,10 @@ export class LongBuilder implements ColumnBuilder {
       halves[2 * i + 1] = Math.floor(value / 0x1_0000_0000);
     }
     return { kind: "long", values: longs, ...validity(values) };
+  }
+
+  removeFirst(count: number, rows: number): void {
+    this.values.copyWithin(0, count, rows);
   }
 
   clear(): void {}
@@ -85,6 +95,11 @@ export class TimestampBuilder implements ColumnBuilder {
     return { kind: "timestamp", values, ...validity(nanoseconds) };
   }
 
+  removeFirst(count: number, rows: number): void {
+    this.seconds.copyWithin(0, count, rows);
+    this.nanoseconds.copyWithin(0, count, rows);
+  }
+
   clear(): void {}
 }
 
@@ -104,6 +119,10 @@ export class BooleanBuilder implements ColumnBuilder {
     const bits = new Uint8Array(values.length);
     for (let i = 0; i < values.length; i++) bits[i] = values[i] === 1 ? 1 : 0;
     return { kind: "boolean", values: bits, ...validity(values) };
+  }
+
+  removeFirst(count: number, rows: number): void {
+    this.values.copyWithin(0, count, rows);
   }
 
   clear(): void {}
@@ -137,6 +156,10 @@ abstract class DictionaryBuilder implements ColumnBuilder {
       codes[i] = remap[code]!;
     }
     return { kind: "string", codes, dictionary, ...validity(codes) };
+  }
+
+  removeFirst(count: number, rows: number): void {
+    this.codes.copyWithin(0, count, rows);
   }
 
   abstract clear(): void;
@@ -251,6 +274,14 @@ export class BinaryBuilder implements ColumnBuilder {
     const offsets = this.#offsets.slice(from, to + 1);
     if (start > 0) for (let i = 0; i < offsets.length; i++) offsets[i] = offsets[i]! - start;
     return { kind: "binary", bytes, offsets, ...validity(this.#present.subarray(from, to)) };
+  }
+
+  removeFirst(count: number, rows: number): void {
+    const start = this.#offsets[count]!;
+    this.bytes.copyWithin(0, start, this.#offsets[rows]);
+    this.#offsets.copyWithin(0, count, rows + 1);
+    for (let row = 0; row <= rows - count; row++) this.#offsets[row]! -= start;
+    this.#present.copyWithin(0, count, rows);
   }
 
   clear(): void {}

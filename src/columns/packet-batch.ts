@@ -61,6 +61,12 @@ export class PacketBatch {
     return { rows: to - from, columns: fileColumns.map((name) => this.#columns[name].take(from, to)) };
   }
 
+  /** Forgets the first `count` rows; the others keep their order. Cost: a copy of the others. */
+  removeFirst(count: number): void {
+    for (const name of fileColumns) this.#columns[name].removeFirst(count, this.rows);
+    this.rows -= count;
+  }
+
   clear(): void {
     this.rows = 0;
     for (const name of fileColumns) this.#columns[name].clear();

@@ -99,7 +99,7 @@ export class PacketFiles {
   async makeRoom(): Promise<void> {
     const limits = this.#options.limits;
     while (this.#open.size > limits.openDates) await this.#close(this.#leastRecentlyUsed());
-    while (this.#rows >= limits.rows || this.#tooManyBytes()) await this.#writeRows(this.#largest());
+    while (this.#rows >= limits.rows || this.#tooManyBytes()) await this.#writeRows(this.#heaviest());
   }
 
   /** The capture is good: its rows belong to the batch. */
@@ -173,28 +173,35 @@ export class PacketFiles {
     return bytes >= this.#options.limits.frameBytes;
   }
 
-  #largest(): OpenDate {
-    return [...this.#open.values()].reduce((a, b) => (weight(b) > weight(a) ? b : a));
+  /** The date to write out: one with rows of kept captures if there is any, and of these the one that frees most. */
+  #heaviest(): OpenDate {
+    const open = [...this.#open.values()];
+    const withKept = open.filter((date) => date.keptRows > 0);
+    return (withKept.length > 0 ? withKept : open).reduce((a, b) => (weight(b) > weight(a) ? b : a));
   }
 
   #leastRecentlyUsed(): OpenDate {
     return [...this.#open.values()].reduce((a, b) => (b.lastUse < a.lastUse ? b : a));
   }
 
-  /** Writes a date's rows as row groups: kept ones to the shared file, the current capture's to its own. */
+  /**
+   * Writes a date's rows as a row group: those of kept captures to the shared file, and only when there are none of these
+   * the current capture's to a file of its own. So a capture that fits into memory never gets one.
+   */
   async #writeRows(open: OpenDate): Promise<void> {
     const { batch, keptRows } = open;
     if (keptRows > 0) {
       open.shared ??= this.#newFile(open.date);
       await open.shared.write(batch.take(0, keptRows));
-    }
-    if (batch.rows > keptRows) {
+      batch.removeFirst(keptRows);
+      this.#rows -= keptRows;
+      open.keptRows = 0;
+    } else {
       open.own ??= this.#newFile(open.date);
-      await open.own.write(batch.take(keptRows, batch.rows));
+      await open.own.write(batch.take(0, batch.rows));
+      this.#rows -= batch.rows;
+      batch.clear();
     }
-    this.#rows -= batch.rows;
-    batch.clear();
-    open.keptRows = 0;
     if (open.shared !== null && open.shared.size >= this.#options.limits.fileBytes) {
       this.#written.push(await open.shared.finish());
       open.shared = null;
@@ -206,7 +213,7 @@ export class PacketFiles {
   }
 
   async #close(open: OpenDate): Promise<void> {
-    await this.#writeRows(open);
+    while (open.batch.rows > 0) await this.#writeRows(open);
     if (open.shared !== null) this.#written.push(await open.shared.finish());
     if (open.own !== null) this.#ownWritten.push(await open.own.finish());
     for (const [day, candidate] of this.#open) if (candidate === open) this.#open.delete(day);

@@ -92,8 +92,9 @@ function properties(columns: readonly ColumnDefinition[]): WriterProperties {
   let builder = new WriterPropertiesBuilder()
     .setCompression(Compression.ZSTD)
     .setCreatedBy("deltacap")
-    // One row group a batch: the caller bounds both rows and bytes.
-    .setMaxRowGroupSize(1 << 30)
+    // The module collects batches until a row group is full: without these bounds it would hold the whole file.
+    .setMaxRowGroupSize(131_072)
+    .setMaxRowGroupBytes(24 * 1024 * 1024)
     .setStatisticsEnabled(EnabledStatistics.Chunk);
   for (const column of columns) {
     if (column.type === "binary") {

@@ -1,0 +1,219 @@
+import { execFileSync } from "node:child_process";
+import {
+  closeSync,
+  createReadStream,
+  existsSync,
+  mkdirSync,
+  openSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { PcapngWriter, PcapWriter } from "../src/capture/capture-writer.ts";
+import type { FrameSink } from "../src/capture/frame.ts";
+import { readCapture } from "../src/capture/read-capture.ts";
+import { PacketBatch } from "../src/columns/packet-batch.ts";
+import { PacketDecoder } from "../src/decode/packet-decoder.ts";
+import { nodeDecompressors } from "../src/node/compression.ts";
+import { fileColumns } from "../src/parquet/parquet-file.ts";
+import { parquetWasmWriter } from "../src/parquet/parquet-wasm-writer.ts";
+import { converterDefaults } from "../src/settings.ts";
+import { ethernetMix, LINKTYPE_ETHERNET, Traffic, vehicleMix } from "../test/support/traffic.ts";
+
+const SEED = 20_261_130;
+const RUNS = 5;
+const stages = ["read", "decode", "columns", "parquet"] as const;
+type Stage = (typeof stages)[number];
+
+interface Measurement {
+  readonly packets: number;
+  readonly bytes: number;
+  readonly outputBytes: number;
+  readonly wallMs: number;
+  readonly cpuMs: number;
+  readonly peakMB: number;
+}
+
+/** Each stage includes those before it. Run in a process of its own, so that its peak memory is its own. */
+async function measure(stage: Stage, file: string, repeat: number): Promise<Measurement> {
+  const startWall = performance.now();
+  const startCpu = process.cpuUsage();
+  const result = await run(stage, file, repeat);
+  const cpu = process.cpuUsage(startCpu);
+  return {
+    ...result,
+    bytes: statSync(file).size * repeat,
+    wallMs: performance.now() - startWall,
+    cpuMs: (cpu.user + cpu.system) / 1000,
+    peakMB: process.resourceUsage().maxRSS / 1024,
+  };
+}
+
+async function run(
+  stage: Stage,
+  file: string,
+  repeat: number,
+): Promise<{ packets: number; outputBytes: number }> {
+  const capture = {
+    capture: "s3://bench/vehicle/capture",
+    sourceId: "0".repeat(32),
+    vehicleId: "car-1",
+    ingestedMs: 0,
+  };
+  const batch = new PacketBatch(SEED);
+  let outputBytes = 0;
+  const writer = parquetWasmWriter(fileColumns, async (chunk) => {
+    outputBytes += chunk.length;
+  });
+  const decoder = new PacketDecoder(
+    stage === "decode" ? () => {} : (record) => batch.append(record, capture),
+  );
+  const sink: FrameSink = stage === "read" ? () => {} : (frame) => decoder.decode(frame);
+  const flush = async () => {
+    const group = batch.take(0, batch.rows);
+    if (stage === "parquet") await writer.write(group);
+    batch.clear();
+  };
+  const end = await readCapture(
+    repeated(file, repeat),
+    nodeDecompressors,
+    sink,
+    converterDefaults,
+    async () => {
+      if (batch.rows >= converterDefaults.rows || batch.frameBytes >= converterDefaults.frameBytes)
+        await flush();
+    },
+  );
+  if (stage === "parquet") {
+    await flush();
+    await writer.finish();
+  }
+  if (end.kind !== "complete") throw new Error(`the bench's own capture is ${end.kind}: ${end.reason}`);
+  return { packets: end.packets, outputBytes };
+}
+
+/** The file several times over, as captures bundled back to back: one source that is so much larger. */
+async function* repeated(file: string, times: number): AsyncIterable<Uint8Array> {
+  for (let i = 0; i < times; i++) {
+    for await (const chunk of createReadStream(file, { highWaterMark: 1024 * 1024 })) yield chunk as Buffer;
+  }
+}
+
+/** Writes the seeded capture unless it is there. */
+function seededCapture(mixName: "ethernet" | "vehicle", packets: number): string {
+  const folder = join(tmpdir(), "deltacap-bench");
+  const file = join(folder, `${mixName}-${packets}-${SEED}.${mixName === "ethernet" ? "pcap" : "pcapng"}`);
+  if (existsSync(file)) return file;
+  mkdirSync(folder, { recursive: true });
+  const traffic = new Traffic(SEED, mixName === "ethernet" ? ethernetMix : vehicleMix);
+  const writer = mixName === "ethernet" ? new PcapWriter() : new PcapngWriter();
+  const out = openSync(`${file}.unfinished`, "w");
+  let time = { seconds: 1_790_000_000, nanoseconds: 0 };
+  let parts: Uint8Array[] = [];
+  for (let i = 1; i <= packets; i++) {
+    const { linkType, bytes, gapNanoseconds } = traffic.next();
+    const nanoseconds = time.nanoseconds + gapNanoseconds;
+    time = {
+      seconds: time.seconds + Math.floor(nanoseconds / 1e9),
+      nanoseconds: nanoseconds % 1e9,
+    };
+    const isEthernet = linkType === LINKTYPE_ETHERNET;
+    parts.push(
+      writer.packet({
+        linkType,
+        interfaceId: isEthernet ? 0 : 1,
+        interfaceName: isEthernet ? "eth0" : "can0",
+        packetComment: null,
+        time,
+        originalLength: bytes.length,
+        bytes,
+      }),
+    );
+    if (parts.length === 10_000 || i === packets) {
+      writeSync(out, Buffer.concat(parts));
+      parts = [];
+    }
+  }
+  closeSync(out);
+  execFileSync("mv", [`${file}.unfinished`, file]);
+  return file;
+}
+
+function inProcess(stage: Stage, file: string, repeat: number): Measurement {
+  const args = [
+    ...process.execArgv,
+    fileURLToPath(import.meta.url),
+    "--stage",
+    stage,
+    "--file",
+    file,
+    "--repeat",
+    String(repeat),
+  ];
+  return JSON.parse(execFileSync(process.execPath, args, { encoding: "utf8" })) as Measurement;
+}
+
+function median(runs: readonly Measurement[], key: keyof Measurement): number {
+  const sorted = runs.map((run) => run[key]).sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}
+
+function report(name: string, runs: readonly Measurement[]): void {
+  const packets = median(runs, "packets");
+  const cpu = median(runs, "cpuMs");
+  const wall = median(runs, "wallMs");
+  const figures = [
+    `${(packets / cpu / 1000).toFixed(2)} M packets/s CPU`,
+    `${(packets / wall / 1000).toFixed(2)} M packets/s wall`,
+    `${(median(runs, "bytes") / 1e3 / wall).toFixed(0)} MB/s`,
+    `${median(runs, "peakMB").toFixed(0)} MB peak`,
+  ];
+  const output = median(runs, "outputBytes");
+  if (output > 0) figures.push(`${(output / 1e6).toFixed(0)} MB Parquet`);
+  console.log(`  ${name.padEnd(22)}${figures.map((figure) => figure.padStart(24)).join("")}`);
+}
+
+/** `npm run bench [-- --packets N] [--runs N]`: what each stage costs, and whether memory grows with the capture. */
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      stage: { type: "string" },
+      file: { type: "string" },
+      repeat: { type: "string" },
+      packets: { type: "string" },
+      runs: { type: "string" },
+    },
+  });
+  if (values.stage !== undefined && values.file !== undefined) {
+    const result = await measure(values.stage as Stage, values.file, Number(values.repeat ?? 1));
+    console.log(JSON.stringify(result));
+    return;
+  }
+  const packets = Number(values.packets ?? 2_000_000);
+  const count = Number(values.runs ?? RUNS);
+  console.log(
+    `Node ${process.version}, ${packets} packets, seed ${SEED}, median of ${count} runs; each stage includes those before it`,
+  );
+  for (const mix of ["ethernet", "vehicle"] as const) {
+    const file = seededCapture(mix, packets);
+    console.log(`${mix} mix, ${(statSync(file).size / 1e6).toFixed(0)} MB`);
+    for (const stage of stages)
+      report(
+        stage,
+        Array.from({ length: count }, () => inProcess(stage, file, 1)),
+      );
+    const once = inProcess("parquet", file, 1);
+    const tenfold = inProcess("parquet", file, 10);
+    report("parquet, 10 x larger", [tenfold]);
+    console.log(
+      `  peak memory of the 10 times larger capture: ${(tenfold.peakMB / once.peakMB).toFixed(2)} times`,
+    );
+    rmSync(file);
+  }
+}
+
+await main();
