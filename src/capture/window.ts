@@ -85,7 +85,8 @@ export class Window {
         at += missing;
         if (this.#heldLength >= this.needed && !this.#parseHeld(parse)) return;
       } else {
-        this.bytes = chunk;
+        // Sinks get a plain array even of a Node Buffer, whose `slice` would not copy.
+        this.bytes = new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.length);
         this.view = new DataView(chunk.buffer, chunk.byteOffset, chunk.length);
         if (!this.#parse(at, chunk.length, parse)) return;
         at = this.start;

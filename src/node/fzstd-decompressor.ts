@@ -116,14 +116,15 @@ class Input {
 
   async has(length: number): Promise<boolean> {
     if (this.#bytes.length - this.#at >= length) return true;
-    const parts = [this.#bytes.slice(this.#at)];
+    const parts = [this.#bytes.subarray(this.#at)];
     let held = this.#bytes.length - this.#at;
     let ended = false;
     while (held < length && !ended) {
       const next = await this.#chunks.next();
       ended = next.done === true;
       if (next.done !== true) {
-        parts.push(next.value.slice());
+        // A copy, since the chunk's owner may use its bytes again; `slice` of a Buffer would be none.
+        parts.push(new Uint8Array(next.value));
         held += next.value.length;
       }
     }

@@ -27,8 +27,8 @@ export async function* zlibDecompressed(
   const pieces = async function* () {
     for await (const chunk of compressed) {
       for (let at = 0; at < chunk.length; at += PIECE) {
-        // A copy: the chunk's owner may use its bytes again, and the transform reads them in another thread.
-        const piece = chunk.slice(at, at + PIECE);
+        // A copy, since the chunk's owner may use its bytes again; `slice` of a Buffer would be none.
+        const piece = new Uint8Array(chunk.subarray(at, at + PIECE));
         keptBytes += piece.length;
         if (keptBytes <= KEPT) kept.push(piece);
         else kept.length = 0;

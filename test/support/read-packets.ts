@@ -40,7 +40,7 @@ export async function* inChunks(
   length = Math.max(1, bytes.length),
 ): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += length) {
-    const chunk = bytes.slice(at, at + length);
+    const chunk = new Uint8Array(bytes.subarray(at, at + length));
     yield chunk;
     // A source may use its buffer again once more is asked for.
     chunk.fill(0xee);
