@@ -40,10 +40,11 @@ export function localTable(folder: string): LocalTable {
     ledger,
     table,
     captures,
-    sendBack: async (sources) => void again.push(...sources),
+    captureQueue: { send: async (sources) => void again.push(...sources) },
     now,
     newId: randomUUID,
-    backOff: async (attempt) => await setTimeout(Math.random() * Math.min(1000, 20 * 2 ** attempt)),
+    random: Math.random,
+    sleep: setTimeout,
     engineInfo,
   });
   return {

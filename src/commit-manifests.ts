@@ -1,17 +1,33 @@
 import type { CaptureStore } from "./capture/capture-store.ts";
 import { packetTable } from "./columns/packet-table.ts";
 import type { TableSchema } from "./columns/table-schema.ts";
-import type { Action, Metadata } from "./delta/actions.ts";
-import { appendBody, createTableBody } from "./delta/commit-body.ts";
-import { readCommitTags } from "./delta/commit-tags.ts";
+import type { Metadata } from "./delta/actions.ts";
+import { appendBody, type CommitIdentity, createTableBody } from "./delta/commit-body.ts";
+import { LedgerReplay } from "./delta/ledger-replay.ts";
 import type { LogStore } from "./delta/log-store.ts";
 import { requireWritable } from "./delta/protocol-gate.ts";
 import { schemaUnion } from "./delta/schema.ts";
-import { advanced, listVersions, readCommit, readSnapshot, type Snapshot } from "./delta/snapshot.ts";
+import {
+  advanced,
+  listVersions,
+  readCommits,
+  readSnapshot,
+  refreshed,
+  type Snapshot,
+} from "./delta/snapshot.ts";
 import { RetryableError, TableRefusedError } from "./errors.ts";
 import type { Ledger, LedgerEntry } from "./manifest/ledger.ts";
-import { MAX_SOURCES, type Manifest, type ManifestSource } from "./manifest/manifest.ts";
+import { MAX_SOURCES, type Manifest } from "./manifest/manifest.ts";
 import type { ObjectStore } from "./manifest/object-store.ts";
+import {
+  type Decision,
+  type FileCheck,
+  type FileProblem,
+  findFileProblems,
+  planManifests,
+  requireRawObjects,
+} from "./manifest/plan.ts";
+import type { CaptureQueue } from "./manifest/queues.ts";
 import type { SourceId } from "./manifest/source-id.ts";
 
 /** What the committer reaches the world through. */
@@ -20,14 +36,17 @@ export interface CommitterPorts {
   readonly ledger: Ledger;
   readonly table: ObjectStore;
   readonly captures: Pick<CaptureStore, "exists">;
-  /** Announces captures anew, so that a converter reads them again. */
-  readonly sendBack: (sources: readonly ManifestSource[]) => Promise<void>;
+  /** Where sources are sent back to, so that a converter reads them again. */
+  readonly captureQueue: CaptureQueue;
+  /** Looks into a data file before it is added; without it, only its size and partition values are checked. */
+  readonly checkFile?: FileCheck;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** A fresh unpredictable id. */
   readonly newId: () => string;
-  /** Waits before attempt number `attempt` (1, 2 ...) after a conflict, with jitter. */
-  readonly backOff: (attempt: number) => Promise<void>;
+  /** 0 to 1, for the jitter of the waits after conflicts. */
+  readonly random: () => number;
+  readonly sleep: (milliseconds: number) => Promise<unknown>;
   /** `deltacap/1.2.3`, for the commits. */
   readonly engineInfo: string;
 }
@@ -46,30 +65,53 @@ export type ManifestResult = { readonly manifest: Manifest } & (
 const MAXIMUM_ATTEMPTS = 20;
 
 /**
+ * Waits after a conflict, in milliseconds: the winner needs some 100 ms from its plan to its commit, so that a loser who waits
+ * less on average meets it again; beyond a second nothing is gained. All of it is jitter, or two losers would meet anew.
+ */
+const FIRST_WAIT = 50;
+const LONGEST_WAIT = 1_000;
+
+/**
  * The second use case: manifests in, table versions out, exactly once (DESIGN.md 6). The log is the truth, the ledger an
  * index of it. One instance a run: `start`, then `commit` as often as there is something to commit.
+ *
+ * At rest the ledger holds every source up to the snapshot's version. The snapshot therefore moves last, after the ledger: a
+ * commit whose ledger write failed is met again as a conflict, and replayed.
  */
 export class Committer {
   readonly #ports: CommitterPorts;
   readonly #schema: TableSchema;
   #snapshot: Snapshot;
 
-  private constructor(ports: CommitterPorts, snapshot: Snapshot, schema: TableSchema) {
+  private constructor(ports: CommitterPorts, schema: TableSchema, snapshot: Snapshot) {
     this.#ports = ports;
-    this.#snapshot = snapshot;
     this.#schema = schema;
+    this.#snapshot = snapshot;
   }
 
   /**
    * Repairs the log, reads the snapshot (creating the table if there is none), passes the protocol gate and brings the
-   * ledger up to date. Throws `TableRefusedError` before anything is written to a table that must not be.
+   * ledger up to date. `warm`: the snapshot of an earlier run on this table. Throws `TableRefusedError` before anything is
+   * written to a table that must not be.
    */
-  static async start(ports: CommitterPorts, schema: TableSchema = packetTable): Promise<Committer> {
+  static async start(
+    ports: CommitterPorts,
+    schema: TableSchema = packetTable,
+    warm: Snapshot | null = null,
+  ): Promise<Committer> {
     await ports.log.repair();
-    const snapshot = (await readSnapshot(ports.log)) ?? (await createTable(ports, schema));
-    const committer = new Committer(ports, snapshot, schema);
-    committer.#requireWritable();
-    await committer.#replayIntoLedger();
+    // Before the snapshot: a watermark that is read later may belong to a version that is newer than the snapshot.
+    const watermark = await ports.ledger.watermark();
+    const found = warm === null ? await readSnapshot(ports.log) : await refreshed(ports.log, warm);
+    if (watermark !== null && watermark > (found?.version ?? -1)) {
+      throw new TableRefusedError(
+        `the ledger is complete up to version ${watermark}, and the log ends at ${found?.version ?? "nothing"}: the ledger belongs to another table, or to one that was deleted. Restore the log, or remove the ledger's entries; nothing was written`,
+      );
+    }
+    const snapshot = found ?? (await createTable(ports, schema));
+    const committer = new Committer(ports, schema, snapshot);
+    committer.#requireWritable(snapshot);
+    await committer.#catchUp(watermark === null ? 0 : watermark + 1);
     return committer;
   }
 
@@ -78,128 +120,94 @@ export class Committer {
     return this.#snapshot.version;
   }
 
+  /** For the next run's `start`. */
+  get snapshot(): Snapshot {
+    return this.#snapshot;
+  }
+
   /**
-   * Commits manifests, all in one version unless they have too many sources for one. Results are in the given order.
+   * Commits manifests, all in one version unless they have too many sources for one. Results are in the given order. After
+   * `deadlineMs` (by the clock) a conflict is not followed by another attempt.
+   *
    * Throws `CommitInDoubtError` when an outcome is unknown and `RetryableError` when a store fails: then nothing may be
    * acknowledged, and the next run finds out what was committed.
    */
-  async commit(manifests: readonly Manifest[]): Promise<ManifestResult[]> {
+  async commit(
+    manifests: readonly Manifest[],
+    deadlineMs = Number.POSITIVE_INFINITY,
+  ): Promise<ManifestResult[]> {
     const results: ManifestResult[] = [];
-    let group: Manifest[] = [];
-    let sources = 0;
-    for (const manifest of manifests) {
-      if (group.length > 0 && sources + manifest.sources.length > MAX_SOURCES) {
-        results.push(...(await this.#commitGroup(group)));
-        group = [];
-        sources = 0;
-      }
-      group.push(manifest);
-      sources += manifest.sources.length;
-    }
-    if (group.length > 0) results.push(...(await this.#commitGroup(group)));
+    for (const group of groups(manifests)) results.push(...(await this.#commitGroup(group, deadlineMs)));
     return results;
   }
 
   /** Plans against version V, commits as V+1; after a conflict plans anew against what the others committed. */
-  async #commitGroup(manifests: readonly Manifest[]): Promise<ManifestResult[]> {
-    const results = new Map<Manifest, ManifestResult>();
+  async #commitGroup(manifests: readonly Manifest[], deadlineMs: number): Promise<ManifestResult[]> {
+    const problems = new Map<Manifest, FileProblem | null>();
     for (let attempt = 1; attempt <= MAXIMUM_ATTEMPTS; attempt++) {
-      const additions = await this.#plan(manifests, results);
-      if (additions.length === 0) return manifests.map((manifest) => results.get(manifest)!);
-      const version = this.#snapshot.version + 1;
-      const { body, metaData } = this.#body(additions);
-      // The commit point. What fails after it is found out by the next run from the log.
+      const decisions = await this.#plan(manifests, problems);
+      const additions = decisions.filter(({ kind }) => kind === "add").map(({ manifest }) => manifest);
+      if (additions.length === 0) return await this.#settle(decisions, this.version);
+      const version = this.version + 1;
+      const { body, metadata } = this.#body(additions);
+      // The commit point. What fails after it is found out by the next run, from the log.
       if ((await this.#ports.log.commit(version, body)) === "committed") {
-        await this.#noteCommit(version, additions, metaData);
-        for (const manifest of additions) results.set(manifest, { manifest, outcome: "committed", version });
-        return manifests.map((manifest) => results.get(manifest)!);
+        await this.#noteCommit(version, additions, metadata);
+        return await this.#settle(decisions, version);
       }
-      await this.#ports.backOff(attempt);
-      await this.#catchUp();
+      if (this.#ports.now() >= deadlineMs) break;
+      await this.#ports.sleep(this.#ports.random() * Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** attempt));
+      await this.#ports.log.repair();
+      await this.#catchUp(this.version + 1);
     }
     throw new RetryableError(
-      `${MAXIMUM_ATTEMPTS} commits in a row met a conflict, the last one at version ${this.#snapshot.version}: another writer is too busy. Nothing was acknowledged; the next run goes on`,
+      `commits met conflicts up to version ${this.version + 1}, ${MAXIMUM_ATTEMPTS} in a row or until the time was up: another writer is too busy. Nothing was acknowledged; the next run goes on`,
     );
   }
 
-  /** Decides each manifest that is not yet decided; those to be added are returned. */
-  async #plan(manifests: readonly Manifest[], results: Map<Manifest, ManifestResult>): Promise<Manifest[]> {
-    const open = manifests.filter((manifest) => !results.has(manifest));
-    const ids = open.flatMap((manifest) => manifest.sources.map((source) => source.id));
-    const entries = await this.#ports.ledger.lookup(ids);
-    const known = new Set<SourceId>();
-    for (const [id, entry] of entries) if (entry.status === "committed") known.add(id);
-    const additions: Manifest[] = [];
-    for (const manifest of open) {
-      const result = await this.#decide(manifest, known);
-      if (result !== null) results.set(manifest, result);
-      else {
-        additions.push(manifest);
-        for (const source of manifest.sources) known.add(source.id);
-      }
-    }
-    return additions;
+  /** Changes nothing. Each manifest's files are looked at once, however often the plan is made. */
+  async #plan(
+    manifests: readonly Manifest[],
+    looked: Map<Manifest, FileProblem | null>,
+  ): Promise<Decision[]> {
+    const entries = await this.#ports.ledger.lookup(
+      manifests.flatMap(({ sources }) => sources.map(({ id }) => id)),
+    );
+    const known = new Set([...entries].filter(([, { status }]) => status === "committed").map(([id]) => id));
+    const open = manifests.filter(
+      (manifest) => !looked.has(manifest) && manifest.sources.some(({ id }) => !known.has(id)),
+    );
+    const { table, checkFile } = this.#ports;
+    const { partitionColumns } = this.#snapshot.metadata;
+    const found = await findFileProblems(open, table, partitionColumns, checkFile);
+    for (const manifest of open) looked.set(manifest, found.get(manifest) ?? null);
+    const problems = new Map<Manifest, FileProblem>();
+    for (const [manifest, problem] of looked) if (problem !== null) problems.set(manifest, problem);
+    return planManifests(manifests, known, problems);
   }
 
-  /** Null: to be added. A manifest is atomic: all of it, or nothing. */
-  async #decide(manifest: Manifest, known: ReadonlySet<SourceId>): Promise<ManifestResult | null> {
-    const fresh = manifest.sources.filter((source) => !known.has(source.id));
-    if (fresh.length === 0) return { manifest, outcome: "duplicate" };
-    if (new Set(manifest.sources.map((source) => source.id)).size < manifest.sources.length) {
-      return { manifest, outcome: "refused", reason: "the manifest repeats a source" };
-    }
-    if (fresh.length < manifest.sources.length) {
-      const others = manifest.sources.length - fresh.length;
-      return this.#sendBack(manifest, fresh, `${others} of its sources are in the table already`);
-    }
-    for (const file of manifest.files) {
-      const info = await this.#ports.table.head(file.path);
-      if (info === null) return this.#sendBack(manifest, fresh, `${file.path} is gone`);
-      if (info.size !== file.size) {
-        const reason = `${file.path} has ${info.size} bytes, and the manifest says ${file.size}`;
-        return { manifest, outcome: "refused", reason };
-      }
-    }
-    return null;
+  /** After the commit and the ledger, so that only what a commit has made certain is acted on: sends back, and reports. */
+  async #settle(decisions: readonly Decision[], version: number): Promise<ManifestResult[]> {
+    const final = await requireRawObjects(decisions, this.#ports.captures);
+    const sources = final.flatMap((decision) => (decision.kind === "send back" ? decision.sources : []));
+    if (sources.length > 0) await this.#ports.captureQueue.send(sources);
+    return final.map((decision) => resultOf(decision, version));
   }
 
-  /** Only sources whose capture is still there can be read again: otherwise the manifest's files are all there is. */
-  async #sendBack(
-    manifest: Manifest,
-    sources: readonly ManifestSource[],
-    reason: string,
-  ): Promise<ManifestResult> {
-    for (const source of sources) {
-      if (await this.#ports.captures.exists(source)) continue;
-      return {
-        manifest,
-        outcome: "refused",
-        reason: `${reason}, and ${source.capture} is gone too, so that it cannot be read again: keep the batch's files`,
-      };
-    }
-    await this.#ports.sendBack(sources);
-    return { manifest, outcome: "sent back", sources: sources.length, reason };
-  }
-
-  #body(additions: readonly Manifest[]): { body: Uint8Array; metaData: Metadata | null } {
+  #body(additions: readonly Manifest[]): { body: Uint8Array; metadata: Metadata | null } {
     const { metadata } = this.#snapshot;
-    const union = schemaUnion(metadata.schemaString, this.#schema);
-    const metaData = union.kind === "wider" ? { ...metadata, schemaString: union.schemaString } : null;
-    const body = appendBody(additions, metaData, metadata.partitionColumns, identity(this.#ports));
-    return { body, metaData };
+    const union = schemaUnion(metadata, this.#schema);
+    const changed = union.kind === "wider" ? union.metadata : null;
+    const body = appendBody(additions, changed, metadata.partitionColumns, identity(this.#ports));
+    return { body, metadata: changed };
   }
 
-  /** After the commit point: the ledger, then its watermark. */
+  /** After the commit point: the ledger, its watermark, and last the snapshot. */
   async #noteCommit(
     version: number,
     additions: readonly Manifest[],
-    metaData: Metadata | null,
+    metadata: Metadata | null,
   ): Promise<void> {
-    this.#snapshot = {
-      ...this.#snapshot,
-      version,
-      metadata: metaData ?? this.#snapshot.metadata,
-    };
     const entries = new Map<SourceId, LedgerEntry & { status: "committed" }>();
     for (const { batchId, sources } of additions) {
       for (const { id, capture, packets, damage } of sources) {
@@ -209,57 +217,69 @@ export class Committer {
     }
     await this.#ports.ledger.putCommitted(entries);
     await this.#ports.ledger.advanceWatermark(version);
+    this.#snapshot = { ...this.#snapshot, version, metadata: metadata ?? this.#snapshot.metadata };
   }
 
-  /** Reads what others committed since; each version passes the gate and goes into the ledger. */
-  async #catchUp(): Promise<void> {
-    for (const version of await listVersions(this.#ports.log, this.#snapshot.version + 1)) {
-      const actions = await readCommit(this.#ports.log, version);
-      this.#snapshot = advanced(this.#snapshot, version, actions);
-      this.#requireWritable();
-      await this.#replayVersion(version, actions);
-    }
-  }
-
-  /** Brings the ledger to the snapshot's version; the watermark says from where. */
-  async #replayIntoLedger(): Promise<void> {
-    const watermark = await this.#ports.ledger.watermark();
-    const first = watermark === null ? 0 : watermark + 1;
-    if (first > this.#snapshot.version) return;
-    const versions = await listVersions(this.#ports.log, first);
-    if (versions[0] !== first) {
+  /**
+   * Reads the commits from version `from` on, the first one that the ledger may lack: they go into the ledger, what is newer
+   * than the snapshot into it, and that passes the gate.
+   */
+  async #catchUp(from: number): Promise<void> {
+    const versions = await listVersions(this.#ports.log, from);
+    if ((versions[0] ?? this.version + 1) !== from) {
       throw new TableRefusedError(
-        `the ledger is complete up to version ${watermark ?? "none"}, and version ${first} is no longer in the log: which captures it added cannot be known. Nothing was written; adopt the table explicitly if its early log was removed on purpose`,
+        `version ${from} is no longer in the log, and the ledger may lack what it added: which captures are in the table cannot be known. Nothing was written; adopt the table explicitly if its early log was removed on purpose`,
       );
     }
-    for (const version of versions) {
-      if (version > this.#snapshot.version) break;
-      await this.#replayVersion(version, await readCommit(this.#ports.log, version));
+    let snapshot = this.#snapshot;
+    const replay = new LedgerReplay(this.#ports.ledger);
+    for await (const { version, actions } of readCommits(this.#ports.log, versions)) {
+      if (version > snapshot.version) snapshot = advanced(snapshot, version, actions);
+      await replay.add(version, actions);
     }
+    this.#requireWritable(snapshot);
+    await replay.flush();
+    this.#snapshot = snapshot;
   }
 
-  /** The watermark moves only over versions whose entries this very run wrote. */
-  async #replayVersion(version: number, actions: readonly Action[]): Promise<void> {
-    const entries = new Map<SourceId, LedgerEntry & { status: "committed" }>();
-    for (const { commitInfo } of actions) {
-      for (const { id, damage } of readCommitTags(commitInfo?.tags)?.sources ?? []) {
-        const entry = { status: "committed", version } as const;
-        entries.set(id, damage === undefined ? entry : { ...entry, damage });
-      }
-    }
-    if (entries.size > 0) await this.#ports.ledger.putCommitted(entries);
-    await this.#ports.ledger.advanceWatermark(version);
-  }
-
-  #requireWritable(): void {
-    const { protocol, metadata } = this.#snapshot;
+  #requireWritable({ protocol, metadata }: Snapshot): void {
     requireWritable(protocol, metadata, this.#schema.partitionColumn);
-    const union = schemaUnion(metadata.schemaString, this.#schema);
+    const union = schemaUnion(metadata, this.#schema);
     if (union.kind === "conflict") throw new TableRefusedError(`${union.reason}. Nothing was written`);
   }
 }
 
-function identity(ports: CommitterPorts) {
+function resultOf(decision: Decision, version: number): ManifestResult {
+  const { manifest } = decision;
+  switch (decision.kind) {
+    case "add":
+      return { manifest, outcome: "committed", version };
+    case "drop":
+      return { manifest, outcome: "duplicate" };
+    case "refuse":
+      return { manifest, outcome: "refused", reason: decision.reason };
+    case "send back":
+      return { manifest, outcome: "sent back", sources: decision.sources.length, reason: decision.reason };
+  }
+}
+
+/** As many manifests as one commit may carry the sources of, in order. */
+function* groups(manifests: readonly Manifest[]): Iterable<Manifest[]> {
+  let group: Manifest[] = [];
+  let sources = 0;
+  for (const manifest of manifests) {
+    if (group.length > 0 && sources + manifest.sources.length > MAX_SOURCES) {
+      yield group;
+      group = [];
+      sources = 0;
+    }
+    group.push(manifest);
+    sources += manifest.sources.length;
+  }
+  if (group.length > 0) yield group;
+}
+
+function identity(ports: CommitterPorts): CommitIdentity {
   return { txnId: ports.newId(), timestamp: ports.now(), engineInfo: ports.engineInfo };
 }
 
@@ -267,6 +287,6 @@ function identity(ports: CommitterPorts) {
 async function createTable(ports: CommitterPorts, schema: TableSchema): Promise<Snapshot> {
   await ports.log.commit(0, createTableBody(schema, ports.newId(), identity(ports)));
   const snapshot = await readSnapshot(ports.log);
-  if (snapshot === null) throw new Error("version 0 was committed, and the log is still empty");
+  if (snapshot === null) throw new RetryableError("version 0 was committed, and the log still lists nothing");
   return snapshot;
 }

@@ -1,4 +1,10 @@
-/** The actions of a Delta commit that we read or write (Delta protocol, "Actions"); fields that we do not use are left out. */
+import { TableRefusedError } from "../errors.ts";
+import { parseJson, stringifyJson } from "./json.ts";
+
+/**
+ * The actions of a Delta commit that we read or write (Delta protocol, "Actions"). Fields that are not named here are kept
+ * as they were read. A `long` beyond 2^53 is a BigInt.
+ */
 export interface Protocol {
   readonly minReaderVersion: number;
   readonly minWriterVersion: number;
@@ -13,7 +19,7 @@ export interface Metadata {
   readonly schemaString: string;
   readonly partitionColumns: readonly string[];
   readonly configuration: Readonly<Record<string, string>>;
-  readonly createdTime?: number;
+  readonly createdTime?: number | bigint;
 }
 
 export interface Add {
@@ -34,6 +40,13 @@ export interface Remove {
   readonly dataChange: boolean;
 }
 
+export interface Txn {
+  readonly appId: string;
+  readonly version: number | bigint;
+  readonly lastUpdated?: number | bigint;
+}
+
+/** Free-form by the protocol: other writers leave out whatever they like. */
 export interface CommitInfo {
   readonly timestamp?: number;
   readonly operation?: string;
@@ -50,34 +63,95 @@ export interface Action {
   readonly metaData?: Metadata;
   readonly add?: Add;
   readonly remove?: Remove;
+  readonly txn?: Txn;
   readonly commitInfo?: CommitInfo;
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** Actions of a commit file, one JSON object a line. Throws an error that names the line for anything else. */
+/**
+ * Actions of a commit file, one JSON object a line. Throws `TableRefusedError` that names file and line for anything else:
+ * a log that cannot be read must not be built on.
+ */
 export function parseActions(body: Uint8Array, file: string): Action[] {
+  let text: string;
+  try {
+    text = utf8.decode(body);
+  } catch (error) {
+    throw new TableRefusedError(`${file} in the log is no UTF-8 text; nothing was written`, { cause: error });
+  }
   const actions: Action[] = [];
-  const lines = utf8.decode(body).split("\n");
-  lines.forEach((line, i) => {
-    if (line.trim() === "") return;
-    let action: unknown;
-    try {
-      action = JSON.parse(line);
-    } catch (error) {
-      throw new Error(`line ${i + 1} of ${file} is no JSON object: ${line.slice(0, 80)}`, { cause: error });
-    }
-    if (typeof action !== "object" || action === null) {
-      throw new Error(`line ${i + 1} of ${file} is no JSON object: ${line.slice(0, 80)}`);
-    }
-    actions.push(action as Action);
+  text.split("\n").forEach((line, i) => {
+    if (line.trim() !== "") actions.push(parseAction(line, `line ${i + 1} of ${file} in the log`));
   });
   return actions;
+}
+
+function parseAction(line: string, where: string): Action {
+  let value: unknown;
+  try {
+    value = parseJson(line);
+  } catch (error) {
+    throw new TableRefusedError(`${where} is no JSON: ${shown(line)}; nothing was written`, { cause: error });
+  }
+  return checkedAction(value, where);
+}
+
+/** What each action must have for us to use it; all else is taken as it is. */
+const SHAPES: Readonly<Record<keyof Action, readonly [field: string, type: string][]>> = {
+  protocol: [
+    ["minReaderVersion", "number"],
+    ["minWriterVersion", "number"],
+  ],
+  metaData: [
+    ["id", "string"],
+    ["schemaString", "string"],
+    ["partitionColumns", "array"],
+    ["configuration", "object"],
+    ["format", "object"],
+  ],
+  add: [
+    ["path", "string"],
+    ["partitionValues", "object"],
+    ["size", "number"],
+  ],
+  remove: [["path", "string"]],
+  txn: [["appId", "string"]],
+  commitInfo: [],
+};
+
+/** The action in `value`, which came from a commit or a checkpoint. Throws `TableRefusedError` for one that is malformed. */
+export function checkedAction(value: unknown, where: string): Action {
+  if (typeOf(value) !== "object") {
+    throw new TableRefusedError(`${where} is no action: ${shown(stringifyJson(value))}; nothing was written`);
+  }
+  const action: Record<string, unknown> = {};
+  for (const [name, body] of Object.entries(value as object)) {
+    // Checkpoints and some writers give a null for each action that a line is not.
+    if (body === null || body === undefined || !Object.hasOwn(SHAPES, name)) continue;
+    const fields = body as Record<string, unknown>;
+    for (const [field, type] of SHAPES[name as keyof Action]) {
+      if (typeOf(fields[field]) === type) continue;
+      throw new TableRefusedError(
+        `${where}: ${name}.${field} is ${shown(stringifyJson(fields[field] ?? null))}, and must be of type ${type}; nothing was written`,
+      );
+    }
+    action[name] = body;
+  }
+  return action;
+}
+
+function typeOf(value: unknown): string {
+  return value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
+}
+
+function shown(text: string): string {
+  return text.length <= 80 ? text : `${text.slice(0, 80)}...`;
 }
 
 const encoder = new TextEncoder();
 
 /** A commit file's bytes. */
 export function serializeActions(actions: readonly Action[]): Uint8Array {
-  return encoder.encode(`${actions.map((action) => JSON.stringify(action)).join("\n")}\n`);
+  return encoder.encode(`${actions.map(stringifyJson).join("\n")}\n`);
 }

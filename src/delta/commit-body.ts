@@ -1,4 +1,5 @@
 import type { TableSchema } from "../columns/table-schema.ts";
+import { TableRefusedError } from "../errors.ts";
 import type { DataFile, Manifest } from "../manifest/manifest.ts";
 import { type Action, type Metadata, serializeActions } from "./actions.ts";
 import { commitTags } from "./commit-tags.ts";
@@ -25,8 +26,13 @@ export function createTableBody(schema: TableSchema, tableId: string, identity: 
     configuration: { "delta.dataSkippingStatsColumns": statistics.join(",") },
     createdTime: identity.timestamp,
   };
+  const parameters = {
+    isManaged: "false",
+    partitionBy: JSON.stringify(metaData.partitionColumns),
+    properties: JSON.stringify(metaData.configuration),
+  };
   return serializeActions([
-    commitInfo(identity, "CREATE TABLE", { partitionBy: JSON.stringify([schema.partitionColumn]) }, {}, {}),
+    commitInfo(identity, "CREATE TABLE", parameters, {}, {}),
     { protocol: { minReaderVersion: 1, minWriterVersion: 2 } },
     { metaData },
   ]);
@@ -89,12 +95,24 @@ function addOf(file: DataFile, modificationTime: number) {
   };
 }
 
-/** `add.path` is a URI reference (RFC 3986): each segment percent-encoded once. */
+/**
+ * `add.path` is a URI reference (RFC 3986): each segment percent-encoded once. `=` may stand as it is, and other writers
+ * leave it in the names of partition folders.
+ */
 export function encodedPath(path: string): string {
-  return path.split("/").map(encodeURIComponent).join("/");
+  return path
+    .split("/")
+    .map((segment) => encodeURIComponent(segment).replaceAll("%3D", "="))
+    .join("/");
 }
 
-/** The object's path for an `add.path`. */
+/** The object's path for an `add.path`. Throws `TableRefusedError` for a path that is not encoded as one. */
 export function decodedPath(path: string): string {
-  return decodeURIComponent(path);
+  try {
+    return decodeURIComponent(path);
+  } catch (error) {
+    throw new TableRefusedError(`the log names the file ${path}, which is no percent-encoded path`, {
+      cause: error,
+    });
+  }
 }

@@ -1,3 +1,4 @@
+import { TableRefusedError } from "../errors.ts";
 import type { Damage } from "../manifest/ledger.ts";
 import type { Manifest } from "../manifest/manifest.ts";
 import type { SourceId } from "../manifest/source-id.ts";
@@ -11,6 +12,7 @@ const BATCHES = "deltacap.batches";
 const SOURCES = "deltacap.sources";
 const DAMAGE = "deltacap.damage";
 
+const ID_BYTES = 16;
 /** Characters of a reason that the log keeps. */
 const REASON_LENGTH = 200;
 
@@ -22,9 +24,11 @@ export interface CommittedSources {
 
 export function commitTags(manifests: readonly Manifest[]): Record<string, string> {
   const sources = manifests.flatMap((manifest) => manifest.sources);
-  const packed = new Uint8Array(sources.length * 16);
-  sources.forEach((source, i) => {
-    for (let j = 0; j < 16; j++) packed[i * 16 + j] = Number.parseInt(source.id.slice(2 * j, 2 * j + 2), 16);
+  const packed = new Uint8Array(sources.length * ID_BYTES);
+  sources.forEach(({ id }, i) => {
+    for (let j = 0; j < ID_BYTES; j++) {
+      packed[i * ID_BYTES + j] = Number.parseInt(id.slice(2 * j, 2 * j + 2), 16);
+    }
   });
   const damage = sources.flatMap((source, i) =>
     source.damage === undefined
@@ -38,28 +42,57 @@ export function commitTags(manifests: readonly Manifest[]): Record<string, strin
   };
 }
 
-/** Null for a commit that is not ours. Throws for tags of ours that cannot be read: the log would not be the truth. */
+/**
+ * Null for a commit that is not ours. Throws `TableRefusedError` for tags of ours that cannot be read: which sources that
+ * commit added would not be known.
+ */
 export function readCommitTags(tags: Readonly<Record<string, string>> | undefined): CommittedSources | null {
   const packedText = tags?.[SOURCES];
   if (tags === undefined || packedText === undefined) return null;
-  const packed = fromBase64(packedText);
-  if (packed.length % 16 !== 0) {
-    throw new Error(`tag ${SOURCES} holds ${packed.length} bytes, which is no multiple of 16`);
-  }
+  const packed = unpack(packedText);
   const damage = new Map<number, Damage>();
-  for (const entry of JSON.parse(tags[DAMAGE] ?? "[]") as {
-    source: number;
-    offset: number;
-    reason: string;
-  }[]) {
+  for (const entry of jsonArray(tags, DAMAGE) as { source: number; offset: number; reason: string }[]) {
     damage.set(entry.source, { offset: entry.offset, reason: entry.reason });
   }
-  const sources = Array.from({ length: packed.length / 16 }, (_, i) => {
-    const id = Array.from(packed.subarray(i * 16, i * 16 + 16), (b) => b.toString(16).padStart(2, "0")).join(
-      "",
-    );
+  const sources = Array.from({ length: packed.length / ID_BYTES }, (_, i) => {
+    const id = hex(packed.subarray(i * ID_BYTES, (i + 1) * ID_BYTES));
     const known = damage.get(i);
     return known === undefined ? { id } : { id, damage: known };
   });
-  return { batchIds: JSON.parse(tags[BATCHES] ?? "[]") as string[], sources };
+  return { batchIds: jsonArray(tags, BATCHES) as string[], sources };
+}
+
+function unpack(text: string): Uint8Array {
+  let packed: Uint8Array;
+  try {
+    packed = fromBase64(text);
+  } catch (error) {
+    throw unreadable(SOURCES, "is no base64", error);
+  }
+  if (packed.length % ID_BYTES !== 0) {
+    throw unreadable(SOURCES, `holds ${packed.length} bytes, which is no multiple of ${ID_BYTES}`);
+  }
+  return packed;
+}
+
+function jsonArray(tags: Readonly<Record<string, string>>, tag: string): unknown[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(tags[tag] ?? "[]");
+  } catch (error) {
+    throw unreadable(tag, "is no JSON", error);
+  }
+  if (!Array.isArray(value)) throw unreadable(tag, "is no JSON array");
+  return value;
+}
+
+function unreadable(tag: string, problem: string, cause?: unknown): TableRefusedError {
+  return new TableRefusedError(
+    `a commit's tag ${tag} ${problem}: what the commit added is not known. Nothing was written`,
+    { cause },
+  );
+}
+
+function hex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -45,16 +45,16 @@ export class ConditionalLogStore implements LogStore {
       failure = error;
     }
     // A put whose answer was lost, and one that was sent again and then found its own file, have succeeded.
-    const existing = await this.#readAfter(failure, name);
+    const existing = await this.#readIfPossible(name);
     if (existing !== null) return txnIdOf(existing, name) === own ? "committed" : "conflict";
     throw inDoubt(version, failure);
   }
 
-  async #readAfter(failure: RetryableError | null, name: string): Promise<Uint8Array | null> {
+  async #readIfPossible(name: string): Promise<Uint8Array | null> {
     try {
       return await this.read(name);
     } catch (error) {
-      if (failure !== null && error instanceof RetryableError) return null;
+      if (error instanceof RetryableError) return null;
       throw error;
     }
   }

@@ -1,4 +1,7 @@
 import type { ColumnDefinition, TableSchema } from "../columns/table-schema.ts";
+import { TableRefusedError } from "../errors.ts";
+import type { Metadata } from "./actions.ts";
+import { parseJson, stringifyJson } from "./json.ts";
 
 /** A field of a Delta schema string (Delta protocol, "Schema Serialization Format"). */
 interface SchemaField {
@@ -17,40 +20,68 @@ function fieldOf(column: ColumnDefinition): SchemaField {
   return { name: column.name, type: column.type, nullable: true, metadata: { comment: column.meaning } };
 }
 
-/** Fields of a `schemaString` that another writer may have made. */
+/** Fields of a `schemaString` that another writer may have made. Throws `TableRefusedError` where there are none. */
 export function schemaFields(text: string): SchemaField[] {
-  const parsed: unknown = JSON.parse(text);
-  const fields = (parsed as { fields?: unknown }).fields;
-  if (!Array.isArray(fields)) throw new Error(`a schemaString without fields: ${text.slice(0, 80)}`);
-  return fields as SchemaField[];
+  let fields: unknown;
+  try {
+    fields = (parseJson(text) as { fields?: unknown } | null)?.fields;
+  } catch {
+    // Refused below.
+  }
+  if (Array.isArray(fields) && fields.every(isField)) return fields;
+  throw new TableRefusedError(
+    `the table's schemaString cannot be read: ${text.slice(0, 80)}; nothing was written`,
+  );
+}
+
+function isField(value: unknown): value is SchemaField {
+  return typeof value === "object" && value !== null && "name" in value && typeof value.name === "string";
 }
 
 /** How the table's schema relates to the one that our files have. */
 export type SchemaUnion =
   | { readonly kind: "same" }
-  /** The table's schema with our new columns at its end. */
-  | { readonly kind: "wider"; readonly schemaString: string }
+  /** The table's metadata with our new columns at its end. */
+  | { readonly kind: "wider"; readonly metadata: Metadata }
   | { readonly kind: "conflict"; readonly reason: string };
 
 /** Additive evolution only: columns that the table lacks are added, a column of another type is a conflict. */
-export function schemaUnion(tableSchemaString: string, ours: TableSchema): SchemaUnion {
-  const fields = schemaFields(tableSchemaString);
-  // Delta compares column names without regard to case.
+export function schemaUnion(metadata: Metadata, ours: TableSchema): SchemaUnion {
+  const fields = schemaFields(metadata.schemaString);
+  // To Delta, names that differ in case only are the same; to a Parquet reader they need not be.
   const known = new Map(fields.map((field) => [field.name.toLowerCase(), field]));
-  const missing: SchemaField[] = [];
+  const missing: ColumnDefinition[] = [];
   for (const column of ours.columns) {
     const field = known.get(column.name.toLowerCase());
-    if (field === undefined) missing.push(fieldOf(column));
-    else if (field.type !== column.type) {
+    if (field === undefined) missing.push(column);
+    else if (field.type !== column.type || field.name !== column.name) {
+      const theirs = `${field.name} ${stringifyJson(field.type)}`;
       return {
         kind: "conflict",
-        reason: `column ${column.name} is ${JSON.stringify(field.type)} in the table and ${column.type} in our files`,
+        reason: `column ${theirs} of the table is ${column.name} "${column.type}" in our files`,
       };
     }
   }
-  if (missing.length === 0) return { kind: "same" };
-  return {
-    kind: "wider",
-    schemaString: JSON.stringify({ type: "struct", fields: [...fields, ...missing] }),
-  };
+  return missing.length === 0
+    ? { kind: "same" }
+    : { kind: "wider", metadata: widened(metadata, fields, missing) };
+}
+
+const STATISTICS_COLUMNS = "delta.dataSkippingStatsColumns";
+
+function widened(
+  metadata: Metadata,
+  fields: readonly SchemaField[],
+  missing: readonly ColumnDefinition[],
+): Metadata {
+  const schemaString = stringifyJson({ type: "struct", fields: [...fields, ...missing.map(fieldOf)] });
+  const before = metadata.configuration[STATISTICS_COLUMNS];
+  const added = missing.filter((column) => column.statistics).map((column) => column.name);
+  const configuration =
+    before === undefined
+      ? metadata.configuration
+      : { ...metadata.configuration, [STATISTICS_COLUMNS]: [before, ...added].join(",") };
+  // Some writers give nulls, which an action of ours has nowhere but in partition values.
+  const given = Object.entries(metadata).filter(([, value]) => value !== null);
+  return { ...(Object.fromEntries(given) as unknown as Metadata), schemaString, configuration };
 }

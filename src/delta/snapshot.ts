@@ -1,33 +1,55 @@
 import { TableRefusedError } from "../errors.ts";
+import { readAhead } from "../manifest/read-ahead.ts";
 import { type Action, type Add, type Metadata, type Protocol, parseActions } from "./actions.ts";
+import { type Checkpoint, newestCheckpoint, readCheckpoint } from "./checkpoint.ts";
 import { decodedPath } from "./commit-body.ts";
-import { commitFileName, type LogStore } from "./log-store.ts";
+import { parseJson } from "./json.ts";
+import { commitFileName, type LogFile, type LogStore } from "./log-store.ts";
 
 /** What committing needs of a table's state: never the list of its files. */
 export interface Snapshot {
   readonly version: number;
   readonly protocol: Protocol;
   readonly metadata: Metadata;
+  /** Application -> version of its newest transaction (`txn` actions of other writers). */
+  readonly transactions: ReadonlyMap<string, number | bigint>;
 }
 
 const COMMIT_FILE = /^(\d{20})\.json$/;
+/** Sorts before the name of any version, and after nothing that we look for. */
+const FIRST_NAME = "0";
+/** Commits that are read at once: a cold start on S3 is a matter of round trips. */
+const READ_AHEAD = 16;
 
 /** Versions in the log from `from` on, in order. Throws `TableRefusedError` for a gap. */
 export async function listVersions(log: LogStore, from: number): Promise<number[]> {
+  return versionsOf(await listFiles(log, commitFileName(from)));
+}
+
+/** Versions among the files, which are in name order. */
+function versionsOf(files: readonly LogFile[]): number[] {
   const versions: number[] = [];
-  for await (const { name } of log.list(commitFileName(from))) {
+  for (const { name } of files) {
     const match = COMMIT_FILE.exec(name);
     if (match === null) continue;
     const version = Number(match[1]);
     const before = versions.at(-1);
-    if (before !== undefined && version !== before + 1) {
-      throw new TableRefusedError(
-        `the log has a gap: version ${before} is followed by ${version}. Restore the missing commits; nothing was written`,
-      );
-    }
+    if (before !== undefined && version !== before + 1) throw gap(before, version);
     versions.push(version);
   }
   return versions;
+}
+
+function gap(before: number, version: number): TableRefusedError {
+  return new TableRefusedError(
+    `the log has a gap: version ${before} is followed by ${version}. Restore the missing commits; nothing was written`,
+  );
+}
+
+async function listFiles(log: LogStore, from: string): Promise<LogFile[]> {
+  const files: LogFile[] = [];
+  for await (const file of log.list(from)) files.push(file);
+  return files;
 }
 
 /** The commit's actions. Throws `TableRefusedError` when the version is not in the log. */
@@ -39,34 +61,128 @@ export async function readCommit(log: LogStore, version: number): Promise<Action
   return parseActions(body, name);
 }
 
-/** The newest state, replayed from version 0 on; null when there is no table. Cost: one read a version. */
-export async function readSnapshot(log: LogStore): Promise<Snapshot | null> {
-  const versions = await listVersions(log, 0);
-  if (versions.length === 0) return null;
-  let protocol: Protocol | undefined;
-  let metadata: Metadata | undefined;
-  for (const version of versions) {
-    for (const action of await readCommit(log, version)) {
-      protocol = action.protocol ?? protocol;
-      metadata = action.metaData ?? metadata;
-    }
+/** The versions' commits in order, some of them read ahead. */
+export function readCommits(
+  log: LogStore,
+  versions: readonly number[],
+): AsyncIterable<{ version: number; actions: Action[] }> {
+  return readAhead(versions, READ_AHEAD, async (version) => ({
+    version,
+    actions: await readCommit(log, version),
+  }));
+}
+
+/** The newest checkpoint, and the versions after it: together the table's state. */
+interface LogSegment {
+  readonly checkpoint: Checkpoint | null;
+  readonly versions: readonly number[];
+}
+
+/**
+ * Null when there is no table. `_last_checkpoint` only says where to begin listing: whatever it says, and if it says
+ * nonsense, the segment is the same.
+ */
+async function readLogSegment(log: LogStore): Promise<LogSegment | null> {
+  const hint = await hintedVersion(log);
+  let files = hint === null ? [] : await listFiles(log, String(hint).padStart(20, "0"));
+  let checkpoint = newestCheckpoint(files);
+  if (checkpoint === null) {
+    files = await listFiles(log, FIRST_NAME);
+    checkpoint = newestCheckpoint(files);
   }
-  if (protocol === undefined || metadata === undefined) {
+  const base = checkpoint?.version ?? -1;
+  const after = files.filter(({ name }) => name >= commitFileName(base + 1));
+  const versions = versionsOf(after);
+  const first = versions[0];
+  if (first === undefined) return checkpoint === null ? null : { checkpoint, versions };
+  if (first !== base + 1) {
+    if (checkpoint !== null) throw gap(base, first);
     throw new TableRefusedError(
-      "the log has no protocol or no metadata: it does not begin with a table's creation",
+      `the log begins at version ${first}, and has no checkpoint that deltacap reads (classic or multi-part): the table's state is not known. Nothing was written`,
     );
   }
-  return { version: versions.at(-1) ?? 0, protocol, metadata };
+  return { checkpoint, versions };
+}
+
+async function hintedVersion(log: LogStore): Promise<number | null> {
+  const body = await log.read("_last_checkpoint");
+  if (body === null) return null;
+  try {
+    const hint: unknown = JSON.parse(new TextDecoder().decode(body));
+    const version = typeof hint === "object" && hint !== null && "version" in hint ? hint.version : null;
+    return typeof version === "number" && Number.isSafeInteger(version) && version >= 0 ? version : null;
+  } catch {
+    // Written without care for readers at the same moment (Delta protocol, "Last Checkpoint File"): only a hint.
+    return null;
+  }
+}
+
+/** Gives each action of the segment that can be of one of the kinds, oldest first, with its version. */
+async function* replay(
+  log: LogStore,
+  { checkpoint, versions }: LogSegment,
+  kinds: readonly (keyof Action)[],
+): AsyncIterable<{ version: number; actions: readonly Action[] }> {
+  if (checkpoint !== null) {
+    yield { version: checkpoint.version, actions: await readCheckpoint(log, checkpoint, kinds) };
+  }
+  yield* readCommits(log, versions);
+}
+
+/**
+ * The newest state; null when there is no table. Cost: the newest checkpoint and each commit after it. Throws
+ * `TableRefusedError` for a log with gaps, or one that cannot be read.
+ */
+export async function readSnapshot(log: LogStore): Promise<Snapshot | null> {
+  const segment = await readLogSegment(log);
+  if (segment === null) return null;
+  let state: PartialSnapshot = { version: 0, transactions: new Map() };
+  for await (const { version, actions } of replay(log, segment, ["protocol", "metaData", "txn"])) {
+    state = after(state, version, actions);
+  }
+  const { protocol, metadata } = state;
+  if (protocol === undefined || metadata === undefined) {
+    throw new TableRefusedError(
+      "the log has no protocol or no metadata: it does not begin with a table's creation. Nothing was written",
+    );
+  }
+  return { ...state, protocol, metadata };
+}
+
+/** The newest state, given one read earlier: only what was committed since is read. */
+export async function refreshed(log: LogStore, earlier: Snapshot): Promise<Snapshot | null> {
+  const [first, ...versions] = await listVersions(log, earlier.version);
+  // Gone from the log: cleaned up, or the table was made anew.
+  if (first !== earlier.version) return await readSnapshot(log);
+  let snapshot = earlier;
+  for await (const { version, actions } of readCommits(log, versions)) {
+    snapshot = advanced(snapshot, version, actions);
+  }
+  return snapshot;
 }
 
 /** The snapshot after one more version. */
 export function advanced(snapshot: Snapshot, version: number, actions: readonly Action[]): Snapshot {
-  let { protocol, metadata } = snapshot;
-  for (const action of actions) {
-    protocol = action.protocol ?? protocol;
-    metadata = action.metaData ?? metadata;
+  return { ...snapshot, ...after(snapshot, version, actions) };
+}
+
+type PartialSnapshot = Pick<Snapshot, "version" | "transactions"> &
+  Partial<Pick<Snapshot, "protocol" | "metadata">>;
+
+function after<State extends PartialSnapshot>(
+  state: State,
+  version: number,
+  actions: readonly Action[],
+): State {
+  let next = { ...state, version };
+  for (const { protocol, metaData, txn } of actions) {
+    if (protocol !== undefined) next = { ...next, protocol };
+    if (metaData !== undefined) next = { ...next, metadata: metaData };
+    if (txn !== undefined) {
+      next = { ...next, transactions: new Map(next.transactions).set(txn.appId, txn.version) };
+    }
   }
-  return { version, protocol, metadata };
+  return next;
 }
 
 /** A file of the newest version. */
@@ -77,17 +193,23 @@ export interface LiveFile {
   readonly partitionValues: Readonly<Record<string, string | null>>;
   /** From the statistics; null where the file has none. */
   readonly rows: number | null;
-  /** Version that added it. */
+  /** Version that added it, or of the checkpoint that has it. */
   readonly version: number;
 }
 
-/** Files of the newest version, in the order in which they were added. */
+/**
+ * Files of the newest version, in the order in which they were added. Memory holds them all. Throws `TableRefusedError` for a
+ * table with deletion vectors.
+ */
 export async function liveFiles(log: LogStore): Promise<LiveFile[]> {
+  const segment = await readLogSegment(log);
   const live = new Map<string, LiveFile>();
-  for (const version of await listVersions(log, 0)) {
-    for (const { add, remove } of await readCommit(log, version)) {
-      if (remove !== undefined) live.delete(remove.path);
-      if (add !== undefined) live.set(add.path, liveFile(add, version));
+  if (segment === null) return [];
+  for await (const { version, actions } of replay(log, segment, ["add", "remove"])) {
+    // A version that removes and adds the same path has it, in whatever order its lines are.
+    for (const { remove } of actions) if (remove !== undefined) live.delete(decodedPath(remove.path));
+    for (const { add } of actions) {
+      if (add !== undefined) live.set(decodedPath(add.path), liveFile(add, version));
     }
   }
   return [...live.values()];
@@ -99,12 +221,22 @@ function liveFile(add: Add, version: number): LiveFile {
       `${add.path} has a deletion vector, which deltacap does not read: use Spark for this table`,
     );
   }
-  const stats = add.stats === undefined ? {} : (JSON.parse(add.stats) as { numRecords?: number });
   return {
     path: decodedPath(add.path),
     size: add.size,
     partitionValues: add.partitionValues,
-    rows: stats.numRecords ?? null,
+    rows: rowsOf(add.stats),
     version,
   };
+}
+
+function rowsOf(stats: string | undefined): number | null {
+  if (stats === undefined) return null;
+  try {
+    const rows = (parseJson(stats) as { numRecords?: unknown } | null)?.numRecords;
+    return typeof rows === "number" ? rows : null;
+  } catch {
+    // Statistics are optional, and so is what they say.
+    return null;
+  }
 }

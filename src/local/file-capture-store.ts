@@ -13,32 +13,46 @@ const CHUNK = 1024 * 1024;
 
 /** Captures as files. */
 export class FileCaptureStore implements CaptureStore {
+  /** The content is hashed while it is read: rows must be those of the very content that the source's id is made of. */
   async *open(source: CaptureSource): AsyncIterable<Uint8Array> {
+    const hash = createHash("sha256");
     let bytes = 0;
     try {
       for await (const chunk of createReadStream(fileURLToPath(source.key), { highWaterMark: CHUNK })) {
         bytes += (chunk as Buffer).length;
         if (bytes > source.size) break;
+        hash.update(chunk as Buffer);
         yield chunk as Buffer;
       }
     } catch (error) {
       throw changed(error, source);
     }
-    if (bytes !== source.size) {
+    if (bytes !== source.size || hash.digest("hex") !== source.eTag) {
       throw new SupersededError(
-        `${source.capture} had ${source.size} bytes when it was found, and has another length now: run it again`,
+        `${source.capture} has changed since it was found with ${source.size} bytes: run it again`,
       );
     }
   }
 
-  async exists(source: Pick<CaptureSource, "key">): Promise<boolean> {
+  /** Reads the file: only its content tells whether it is the same. */
+  async exists(source: Pick<CaptureSource, "key" | "eTag">): Promise<boolean> {
     try {
-      return (await stat(fileURLToPath(source.key))).isFile();
+      return (await contentOf(fileURLToPath(source.key))).sha256 === source.eTag;
     } catch (error) {
       if (isNotFound(error)) return false;
-      throw translated(error, `cannot look at ${source.key}`);
+      throw translated(error, `cannot read ${source.key}`);
     }
   }
+}
+
+async function contentOf(path: string): Promise<{ readonly size: number; readonly sha256: string }> {
+  const hash = createHash("sha256");
+  let size = 0;
+  for await (const chunk of createReadStream(path, { highWaterMark: CHUNK })) {
+    hash.update(chunk as Buffer);
+    size += (chunk as Buffer).length;
+  }
+  return { size, sha256: hash.digest("hex") };
 }
 
 /** A file that was found below one of the given paths. */
@@ -74,9 +88,19 @@ async function* walk(folder: string, root: string, leaveOut: string): AsyncItera
     const path = join(folder, entry.name);
     if (entry.isDirectory()) yield* walk(path, root, leaveOut);
     else {
-      const found = await describe(path);
-      if (found.isFile()) yield { path, key: relative(root, path).split(sep).join("/"), size: found.size };
+      const found = await describeIfThere(path);
+      if (found?.isFile()) yield { path, key: relative(root, path).split(sep).join("/"), size: found.size };
     }
+  }
+}
+
+/** Null for a file that vanished since it was listed, and for a link to nowhere. */
+async function describeIfThere(path: string) {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if (isNotFound(error)) return null;
+    throw translated(error, `cannot read ${path}`);
   }
 }
 
@@ -93,25 +117,20 @@ async function describe(path: string) {
  * file once; memory holds one chunk.
  */
 export async function fileSource(file: FoundFile, pattern: KeyPattern): Promise<CaptureSource> {
-  const hash = createHash("sha256");
   const url = pathToFileURL(file.path).href;
-  let size = 0;
   try {
-    for await (const chunk of createReadStream(file.path, { highWaterMark: CHUNK })) {
-      hash.update(chunk as Buffer);
-      size += (chunk as Buffer).length;
-    }
+    const { size, sha256 } = await contentOf(file.path);
+    return {
+      capture: url,
+      bucket: "",
+      key: url,
+      eTag: sha256,
+      size,
+      vehicleId: pattern.vehicleId(file.key),
+    };
   } catch (error) {
     throw translated(error, `cannot read ${file.path}`);
   }
-  return {
-    capture: url,
-    bucket: "",
-    key: url,
-    eTag: hash.digest("hex"),
-    size,
-    vehicleId: pattern.vehicleId(file.key),
-  };
 }
 
 function changed(error: unknown, source: CaptureSource): unknown {

@@ -1,5 +1,6 @@
 import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { RetryableError } from "../errors.ts";
 import type { Ledger, LedgerEntry } from "../manifest/ledger.ts";
 import type { SourceId } from "../manifest/source-id.ts";
 import { isNotFound, translated } from "./system-errors.ts";
@@ -13,12 +14,14 @@ type Line = { readonly id: SourceId; readonly entry: LedgerEntry } | { readonly 
  *
  * Appends are single writes that begin and end with a newline, so that a line torn by a crash is a bad line of its own and
  * never swallows the next one; entries are on the disk before a watermark that covers them is written. Several processes
- * may append at once. The file is read once, and again whatever others have appended since.
+ * may append at once. The file is read once, and then only what was appended since.
  */
 export class FolderLedger implements Ledger {
   readonly #path: string;
   readonly #entries = new Map<SourceId, LedgerEntry>();
   #watermark: number | null = null;
+  /** By which a file is known again; null before there is one. */
+  #inode: number | null = null;
   /** Bytes of the file that are in memory. */
   #read = 0;
 
@@ -65,35 +68,40 @@ export class FolderLedger implements Ledger {
 
   /** Takes what is new in the file into memory. */
   async #refresh(): Promise<void> {
-    const fresh = await this.#newBytes();
-    const end = fresh.lastIndexOf("\n") + 1;
-    for (const line of fresh.subarray(0, end).toString("utf8").split("\n")) this.#take(line);
-    this.#read += end;
-  }
-
-  async #newBytes(): Promise<Buffer> {
     let file: FileHandle | null = null;
     try {
-      file = await open(this.#path);
-      const { size } = await file.stat();
-      if (size < this.#read) this.#forget();
-      const fresh = Buffer.alloc(size - this.#read);
-      const { bytesRead } = await file.read(fresh, 0, fresh.length, this.#read);
-      return fresh.subarray(0, bytesRead);
+      file = await open(this.#path, "r");
+      const { size } = this.#requireSame(await file.stat());
+      // Calls on one instance may overlap: lines that are taken twice say the same.
+      const from = this.#read;
+      const bytes = Buffer.alloc(size - from);
+      const { bytesRead } = await file.read(bytes, 0, bytes.length, from);
+      // A last line without its end is being written by somebody else, or was torn by a crash.
+      const end = bytes.subarray(0, bytesRead).lastIndexOf("\n") + 1;
+      for (const line of bytes.toString("utf8", 0, end).split("\n")) this.#take(line);
+      this.#read = Math.max(this.#read, from + end);
     } catch (error) {
       if (!isNotFound(error)) throw translated(error, `cannot read ${this.#path}`);
-      this.#forget();
-      return Buffer.alloc(0);
+      if (this.#inode !== null) throw this.#replaced();
     } finally {
       await file?.close();
     }
   }
 
-  /** Somebody deleted the file: what it said must be learnt again. */
-  #forget(): void {
-    this.#entries.clear();
-    this.#watermark = null;
-    this.#read = 0;
+  /**
+   * A file that was removed, cut or replaced while it is in use would get a watermark from this run, and lack the entries of
+   * runs before: the next run must make it anew from the log.
+   */
+  #requireSame<Found extends { readonly ino: number; readonly size: number }>(found: Found): Found {
+    this.#inode ??= found.ino;
+    if (found.ino !== this.#inode || found.size < this.#read) throw this.#replaced();
+    return found;
+  }
+
+  #replaced(): RetryableError {
+    return new RetryableError(
+      `${this.#path} was removed, cut or replaced while it was in use. Run it again: the ledger is made anew from the log`,
+    );
   }
 
   #take(text: string): void {
@@ -107,11 +115,19 @@ export class FolderLedger implements Ledger {
 
   async #append(lines: readonly Line[]): Promise<void> {
     if (lines.length === 0) return;
+    const text = Buffer.from(`\n${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
     try {
       await mkdir(dirname(this.#path), { recursive: true });
       const file = await open(this.#path, "a");
       try {
-        await file.write(`\n${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
+        // Judged on the open file: what is written goes to the very file that was read, or is not written.
+        this.#requireSame(await file.stat());
+        const { bytesWritten } = await file.write(text);
+        if (bytesWritten < text.length) {
+          throw new RetryableError(
+            `${this.#path} took ${bytesWritten} of ${text.length} bytes: the disk may be full. Make room, then run it again`,
+          );
+        }
         await file.sync();
       } finally {
         await file.close();

@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { type FileHandle, link, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { compareUtf8 } from "../columns/statistics.ts";
+import { RetryableError } from "../errors.ts";
 import type { ObjectInfo, ObjectStore, ObjectWriter } from "../manifest/object-store.ts";
-import { isExisting, isNotFound, translated } from "./system-errors.ts";
+import { isExisting, isNotFound, isUnsupported, translated } from "./system-errors.ts";
 
 /** Unfinished objects lie here until they are linked to their path: engines skip folders that begin with `_`. */
 const UNFINISHED = "_deltacap/tmp";
@@ -60,9 +62,15 @@ export class FolderObjectStore implements ObjectStore {
     try {
       if (range === undefined) return await readFile(join(this.#root, path));
       file = await open(join(this.#root, path));
-      const buffer = new Uint8Array(range.length);
-      const { bytesRead } = await file.read(buffer, 0, range.length, range.start);
-      return buffer.subarray(0, bytesRead);
+      const { size } = await file.stat();
+      const buffer = new Uint8Array(Math.max(0, Math.min(range.length, size - range.start)));
+      let at = 0;
+      while (at < buffer.length) {
+        const { bytesRead } = await file.read(buffer, at, buffer.length - at, range.start + at);
+        if (bytesRead === 0) break;
+        at += bytesRead;
+      }
+      return buffer.subarray(0, at);
     } catch (error) {
       if (isNotFound(error)) return null;
       throw translated(error, `cannot read ${path}`);
@@ -71,12 +79,13 @@ export class FolderObjectStore implements ObjectStore {
     }
   }
 
+  /** Reads the folders below the prefix before it gives the first object. */
   async *list(prefix: string, startAfter = ""): AsyncIterable<ObjectInfo> {
     const folder = prefix.includes("/") ? prefix.slice(0, prefix.lastIndexOf("/")) : "";
     const paths: string[] = [];
     await this.#collect(folder, paths);
-    const wanted = paths.filter((path) => path.startsWith(prefix) && compareBytes(path, startAfter) > 0);
-    for (const path of wanted.sort(compareBytes)) {
+    const wanted = paths.filter((path) => path.startsWith(prefix) && compareUtf8(path, startAfter) > 0);
+    for (const path of wanted.sort(compareUtf8)) {
       const info = await this.head(path);
       // One that vanished since it was listed is not there.
       if (info !== null) yield info;
@@ -90,6 +99,22 @@ export class FolderObjectStore implements ObjectStore {
       } catch (error) {
         throw translated(error, `cannot remove ${path}`);
       }
+    }
+  }
+
+  /**
+   * Removes what killed processes left unfinished. `before` (milliseconds since 1970) must lie further back than any writer
+   * may take: a file that was touched later may still be in use.
+   */
+  async removeUnfinished(before: number): Promise<void> {
+    const folder = join(this.#root, UNFINISHED);
+    try {
+      for (const name of await readdir(folder)) {
+        const path = join(folder, name);
+        if ((await stat(path)).mtimeMs < before) await rm(path, { force: true });
+      }
+    } catch (error) {
+      if (!isNotFound(error)) throw translated(error, `cannot clear ${folder}`);
     }
   }
 
@@ -108,11 +133,6 @@ export class FolderObjectStore implements ObjectStore {
       else if (entry.isFile()) into.push(path);
     }
   }
-}
-
-/** S3's order: that of the keys' UTF-8 bytes. */
-function compareBytes(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
 class FileWriter implements ObjectWriter {
@@ -139,15 +159,24 @@ class FileWriter implements ObjectWriter {
   }
 
   async commit(): Promise<"created" | "exists"> {
-    return await this.#finish(async (target) => {
+    const outcome = await this.#finish(async (target) => {
       try {
+        // The commit point: a second name for the whole file, refused where that name is taken.
         await link(this.#unfinished, target);
         return "created";
       } catch (error) {
         if (isExisting(error)) return "exists";
+        if (isUnsupported(error)) {
+          throw new RetryableError(
+            `cannot put ${this.#path}: the file system makes no hard links, without which a file cannot appear whole. Put the table on another one`,
+            { cause: error },
+          );
+        }
         throw error;
       }
     });
+    await this.abort();
+    return outcome;
   }
 
   /** Puts the object whatever is there. */
@@ -160,7 +189,7 @@ class FileWriter implements ObjectWriter {
       await this.#file?.close();
       await rm(this.#unfinished, { force: true });
     } catch {
-      // What cannot be removed now is a stray file under `_deltacap/tmp`, which nobody reads.
+      // What cannot be removed now is a stray file that nobody reads: see `removeUnfinished`.
     }
   }
 
@@ -176,10 +205,9 @@ class FileWriter implements ObjectWriter {
       await this.#file.sync();
       await this.#file.close();
       this.#file = null;
-      await mkdir(dirname(target), { recursive: true });
+      const firstMade = await mkdir(dirname(target), { recursive: true });
       const outcome = await put(target);
-      await rm(this.#unfinished, { force: true });
-      await syncFolder(dirname(target));
+      await syncFolders(dirname(target), firstMade);
       return outcome;
     } catch (error) {
       throw translated(error, `cannot put ${this.#path}`);
@@ -187,14 +215,22 @@ class FileWriter implements ObjectWriter {
   }
 }
 
-/** Makes the new name itself survive a power cut, where the file system lets a folder be synced. */
+/** Makes the new name survive a power cut: that of the file, and those of the folders made for it. */
+async function syncFolders(folder: string, firstMade: string | undefined): Promise<void> {
+  await syncFolder(folder);
+  for (let made = folder; firstMade !== undefined && made.length >= firstMade.length; made = dirname(made)) {
+    await syncFolder(dirname(made));
+  }
+}
+
+/** Where the file system lets a folder be synced: Windows and some network file systems refuse. */
 async function syncFolder(path: string): Promise<void> {
   let folder: FileHandle | null = null;
   try {
     folder = await open(path, "r");
     await folder.sync();
   } catch {
-    // Windows and some network file systems refuse; the file itself was synced.
+    // The file itself was synced.
   } finally {
     await folder?.close();
   }

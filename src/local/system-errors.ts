@@ -10,6 +10,11 @@ export function isExisting(error: unknown): boolean {
   return codeOf(error) === "EEXIST";
 }
 
+/** True for "this file system cannot do that", as link(2) says it. */
+export function isUnsupported(error: unknown): boolean {
+  return ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"].includes(codeOf(error) ?? "");
+}
+
 /** What the operating system refused, as the error that says that it was not our input's fault. Bugs stay as they are. */
 export function translated(error: unknown, what: string): unknown {
   const code = codeOf(error);

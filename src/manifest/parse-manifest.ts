@@ -1,93 +1,107 @@
 import { RejectedError } from "../errors.ts";
+import type { Damage } from "./ledger.ts";
 import { type DataFile, MAX_SOURCES, type Manifest, type ManifestSource } from "./manifest.ts";
 
 /** File names that converters give: what is outside was not written by one. */
 const PATH = /^[A-Za-z0-9_.=-]+(\/[A-Za-z0-9_.=-]+)*$/;
+const PATH_LENGTH = 1_024;
 const BATCH_ID = /^[A-Za-z0-9_.=-]{1,128}$/;
 const SOURCE_ID = /^[0-9a-f]{32}$/;
+/** Characters of a text: URLs of files are the longest, and statistics have a bound for each column. */
+const TEXT_LENGTH = 65_536;
+/** A batch has a file a date, split by size. */
+const MAX_FILES = 10_000;
 
 /** The manifest as JSON. */
 export function serializeManifest(manifest: Manifest): string {
   return JSON.stringify(manifest);
 }
 
-/** Reads a manifest that came over a queue. Throws `RejectedError` for one that can never be committed, saying why. */
+/**
+ * Reads a manifest that came over a queue, where anybody may have put it. Throws `RejectedError` for one that can never be
+ * committed, with the value that is wrong.
+ */
 export function parseManifest(text: string): Manifest {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw new RejectedError(`the manifest is no JSON: ${text.slice(0, 80)}`, 0, { cause: error });
+  const { manifestVersion, batchId, createdMs, files, sources } = object(
+    parsed(text, "manifest"),
+    "manifest",
+  );
+  if (manifestVersion !== 1) {
+    throw new RejectedError(`manifest version ${shown(manifestVersion)}: this committer reads version 1`);
   }
-  const manifest = object(value, "manifest");
-  if (manifest["manifestVersion"] !== 1) {
-    throw new RejectedError(
-      `manifest version ${String(manifest["manifestVersion"])}: this committer reads version 1`,
-    );
-  }
-  const files = array(manifest["files"], "files").map(parseFile);
-  const sources = array(manifest["sources"], "sources").map(parseSource);
-  if (sources.length === 0 || sources.length > MAX_SOURCES) {
-    throw new RejectedError(`the manifest has ${sources.length} sources: 1 to ${MAX_SOURCES} are allowed`);
-  }
-  if (files.length === 0) throw new RejectedError("the manifest has sources, but no files");
+  const manifest: Manifest = {
+    manifestVersion,
+    batchId: matching(batchId, BATCH_ID, "batchId"),
+    createdMs: natural(createdMs, "createdMs"),
+    files: array(files, "files", MAX_FILES).map(parseFile),
+    sources: array(sources, "sources", MAX_SOURCES).map(parseSource),
+  };
   requireUnique(
-    sources.map((source) => source.id),
+    manifest.sources.map((source) => source.id),
     "source",
   );
   requireUnique(
-    files.map((file) => file.path),
+    manifest.files.map((file) => file.path),
     "file",
   );
-  return {
-    manifestVersion: 1,
-    batchId: matching(manifest["batchId"], BATCH_ID, "batchId"),
-    createdMs: natural(manifest["createdMs"], "createdMs"),
-    files,
-    sources,
-  };
+  return manifest;
 }
 
 function parseFile(value: unknown): DataFile {
-  const file = object(value, "file");
-  const path = matching(file["path"], PATH, "file path");
-  if (path.split("/").some((segment) => segment === "." || segment === "..") || path.startsWith("_")) {
-    throw new RejectedError(`the manifest names the file ${path}, which is no data file's path`);
-  }
-  const partitionValues: Record<string, string | null> = {};
-  for (const [column, partition] of Object.entries(object(file["partitionValues"], "partitionValues"))) {
-    partitionValues[column] = partition === null ? null : string(partition, "partition value");
-  }
-  return {
-    path,
-    size: natural(file["size"], "file size"),
-    partitionValues,
-    rows: natural(file["rows"], "file rows"),
-    stats: string(file["stats"], "file stats"),
+  const { path, size, partitionValues, rows, stats } = object(value, "file");
+  const values = Object.entries(object(partitionValues, "partitionValues"));
+  const file: DataFile = {
+    path: dataPath(path),
+    size: natural(size, "file size"),
+    partitionValues: Object.fromEntries(
+      values.map(([column, of]) => [column, of === null ? null : string(of, "partition value")]),
+    ),
+    rows: natural(rows, "file rows"),
+    stats: string(stats, "file stats"),
   };
+  const { numRecords } = object(parsed(file.stats, "file stats"), "file stats");
+  if (numRecords !== file.rows) {
+    throw new RejectedError(
+      `the manifest says that ${file.path} has ${file.rows} rows, and its statistics that it has ${shown(numRecords)}`,
+    );
+  }
+  return file;
+}
+
+/** Below the table's folder, and visible: engines and this program keep their own things under names with `_` and `.`. */
+function dataPath(value: unknown): string {
+  const path = matching(value, PATH, "file path");
+  const hidden = path.split("/").some((segment) => segment.startsWith("_") || segment.startsWith("."));
+  if (path.length > PATH_LENGTH || hidden) throw wrong("file path", path);
+  return path;
 }
 
 function parseSource(value: unknown): ManifestSource {
-  const source = object(value, "source");
-  const damage = source["damage"] === undefined ? null : object(source["damage"], "damage");
+  const { id, capture, bucket, key, versionId, eTag, size, packets, damage } = object(value, "source");
   return {
-    id: matching(source["id"], SOURCE_ID, "source id"),
-    capture: string(source["capture"], "capture"),
-    bucket: string(source["bucket"], "bucket"),
-    key: string(source["key"], "key"),
-    ...(source["versionId"] === undefined ? {} : { versionId: string(source["versionId"], "versionId") }),
-    eTag: string(source["eTag"], "eTag"),
-    size: natural(source["size"], "source size"),
-    packets: natural(source["packets"], "packets"),
-    ...(damage === null
-      ? {}
-      : {
-          damage: {
-            offset: natural(damage["offset"], "damage offset"),
-            reason: string(damage["reason"], "damage reason"),
-          },
-        }),
+    id: matching(id, SOURCE_ID, "source id"),
+    capture: string(capture, "capture"),
+    bucket: string(bucket, "bucket"),
+    key: string(key, "key"),
+    ...(versionId === undefined ? {} : { versionId: string(versionId, "versionId") }),
+    eTag: string(eTag, "eTag"),
+    size: natural(size, "source size"),
+    packets: natural(packets, "packets"),
+    ...(damage === undefined ? {} : { damage: parseDamage(damage) }),
   };
+}
+
+function parseDamage(value: unknown): Damage {
+  const { offset, reason } = object(value, "damage");
+  return { offset: natural(offset, "damage offset"), reason: string(reason, "damage reason") };
+}
+
+function parsed(text: string, what: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new RejectedError(`the manifest's ${what} is no JSON: ${shown(text)}`, 0, { cause: error });
+  }
 }
 
 function object(value: unknown, what: string): Record<string, unknown> {
@@ -95,14 +109,17 @@ function object(value: unknown, what: string): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-function array(value: unknown, what: string): unknown[] {
+/** At least one item. */
+function array(value: unknown, what: string, limit: number): unknown[] {
   if (!Array.isArray(value)) throw wrong(what, value);
-  return value;
+  if (value.length >= 1 && value.length <= limit) return value;
+  throw new RejectedError(`the manifest has ${value.length} ${what}: 1 to ${limit} are allowed`);
 }
 
 function string(value: unknown, what: string): string {
   if (typeof value !== "string") throw wrong(what, value);
-  return value;
+  if (value.length <= TEXT_LENGTH) return value;
+  throw new RejectedError(`the manifest's ${what} has ${value.length} characters: at most ${TEXT_LENGTH}`);
 }
 
 function matching(value: unknown, pattern: RegExp, what: string): string {
@@ -125,6 +142,10 @@ function requireUnique(values: readonly string[], what: string): void {
 }
 
 function wrong(what: string, value: unknown): RejectedError {
-  const shown = JSON.stringify(value)?.slice(0, 80) ?? "nothing";
-  return new RejectedError(`the manifest's ${what} is ${shown}, which is not allowed there`);
+  return new RejectedError(`the manifest's ${what} is ${shown(value)}, which is not allowed there`);
+}
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? "nothing";
+  return text.length <= 80 ? text : `${text.slice(0, 80)}...`;
 }

@@ -1,0 +1,46 @@
+import type { Ledger, LedgerEntry } from "../manifest/ledger.ts";
+import type { SourceId } from "../manifest/source-id.ts";
+import type { Action } from "./actions.ts";
+import { readCommitTags } from "./commit-tags.ts";
+
+/** Entries, and versions, that are collected before they are written: a full replay is not one write a version. */
+const ENTRIES = 5_000;
+const VERSIONS = 1_000;
+
+/**
+ * Brings the ledger from the watermark forward by the tags of commits, version by version without a gap. The watermark moves
+ * only over versions whose entries this very replay wrote, whoever committed them: that others "surely" wrote theirs is
+ * how sources get lost when they did not.
+ */
+export class LedgerReplay {
+  readonly #ledger: Ledger;
+  #entries = new Map<SourceId, LedgerEntry & { status: "committed" }>();
+  #newest: number | null = null;
+  #versions = 0;
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+  }
+
+  async add(version: number, actions: readonly Action[]): Promise<void> {
+    for (const { commitInfo } of actions) {
+      for (const { id, damage } of readCommitTags(commitInfo?.tags)?.sources ?? []) {
+        const entry = { status: "committed", version } as const;
+        this.#entries.set(id, damage === undefined ? entry : { ...entry, damage });
+      }
+    }
+    this.#newest = version;
+    this.#versions++;
+    if (this.#entries.size >= ENTRIES || this.#versions >= VERSIONS) await this.flush();
+  }
+
+  /** Entries first, then the watermark that covers them. */
+  async flush(): Promise<void> {
+    if (this.#newest === null) return;
+    if (this.#entries.size > 0) await this.#ledger.putCommitted(this.#entries);
+    await this.#ledger.advanceWatermark(this.#newest);
+    this.#entries = new Map();
+    this.#newest = null;
+    this.#versions = 0;
+  }
+}
