@@ -1,0 +1,228 @@
+import type { Validity } from "../columns/row-group.ts";
+import { ByteBuffer } from "./byte-buffer.ts";
+import type { ChunkEncoder, PageRange } from "./column-chunk.ts";
+import type { ChunkMetadata } from "./file-metadata.ts";
+import type { FileOutput } from "./file-output.ts";
+import { CompressionCodec, Encoding } from "./format.ts";
+import { writeDataPageHeader, writeDictionaryPageHeader } from "./page.ts";
+import type { PageCompressor } from "./page-compressor.ts";
+import { countBits, writeDefinitionLevels } from "./rle.ts";
+
+/** A chunk below this size stays as it is: a call of the compressor costs more than it could save. */
+const MIN_COMPRESSED = 128;
+/** A chunk is compressed when that saves at least one byte in so many; encrypted payloads save fewer. */
+const MIN_SAVING = 32;
+/** Pages of a longer chunk by which that is judged, and the share of each that is tried: at most a sixteenth more work. */
+const SAMPLE_PAGES = 4;
+const SAMPLE_SHARE = 16;
+
+/** Writes column chunks: cuts them into pages, chooses their codec, keeps account of sizes and offsets. */
+export class ChunkWriter {
+  readonly #compressor: PageCompressor | null;
+  readonly #pageRows: number;
+  readonly #header = new ByteBuffer(64);
+  readonly #page = new ByteBuffer(64 * 1024);
+  readonly #dictionary = new ByteBuffer(4 * 1024);
+
+  /** `pageRows`: the most rows of a page. */
+  constructor(compressor: PageCompressor | null, pageRows: number) {
+    this.#compressor = compressor;
+    this.#pageRows = pageRows;
+  }
+
+  /** Writes a column that holds nulls alone: pages of definition levels, which take a few bytes. */
+  async writeNulls(rows: number, output: FileOutput): Promise<ChunkMetadata> {
+    const dataPageOffset = output.offset;
+    let dataPages = 0;
+    for (let from = 0; from < rows; from += this.#pageRows) {
+      const to = Math.min(rows, from + this.#pageRows);
+      this.#page.clear();
+      writeDefinitionLevels(emptyBitmap, from, to, 0, this.#page);
+      this.#appendDataPage(to - from, Encoding.PLAIN, this.#page.length, this.#page.written(), output);
+      dataPages++;
+      if (output.full) await output.drain();
+    }
+    const size = output.offset - dataPageOffset;
+    return {
+      codec: CompressionCodec.UNCOMPRESSED,
+      encoding: Encoding.PLAIN,
+      rows,
+      nullCount: rows,
+      bounds: null,
+      uncompressedSize: size,
+      compressedSize: size,
+      dictionaryPageOffset: null,
+      dataPageOffset,
+      dataPages,
+    };
+  }
+
+  /** Writes a column with at least one value, which `encoder` has looked at. */
+  async write(
+    encoder: ChunkEncoder,
+    validity: Validity,
+    rows: number,
+    output: FileOutput,
+  ): Promise<ChunkMetadata> {
+    const bitmap = validity.nullCount === 0 ? null : validity.bitmap;
+    const pages = cutPages(encoder, bitmap, rows, this.#pageRows);
+    this.#dictionary.clear();
+    if (encoder.dictionaryEntries > 0) encoder.writeDictionary(this.#dictionary);
+    const start = output.offset;
+    const hasDictionary = encoder.dictionaryEntries > 0;
+    const sizes =
+      pages.length === 1
+        ? this.#writeOnePage(encoder, bitmap, pages[0]!, output)
+        : await this.#writePages(encoder, bitmap, pages, output);
+    return {
+      codec: sizes.codec,
+      encoding: encoder.encoding,
+      rows,
+      nullCount: validity.nullCount,
+      bounds: encoder.bounds(),
+      uncompressedSize: sizes.uncompressedSize,
+      compressedSize: output.offset - start,
+      dictionaryPageOffset: hasDictionary ? start : null,
+      dataPageOffset: sizes.dataPageOffset,
+      dataPages: pages.length,
+    };
+  }
+
+  /** A chunk of one page is compressed on trial. */
+  #writeOnePage(
+    encoder: ChunkEncoder,
+    bitmap: Uint8Array | null,
+    page: PageRange,
+    output: FileOutput,
+  ): ChunkSizes {
+    this.#encodePage(encoder, bitmap, page);
+    let dictionary: Uint8Array = this.#dictionary.written();
+    let body: Uint8Array = this.#page.written();
+    let codec: CompressionCodec = CompressionCodec.UNCOMPRESSED;
+    if (this.#compressor !== null && dictionary.length + body.length >= MIN_COMPRESSED) {
+      const compressedBody = this.#compressor.compress(body);
+      const compressedDictionary =
+        this.#dictionary.length > 0 ? this.#compressor.compress(dictionary) : dictionary;
+      const compressedSize = compressedBody.length + compressedDictionary.length;
+      if (isWorthIt(dictionary.length + body.length, compressedSize)) {
+        codec = this.#compressor.codec;
+        dictionary = compressedDictionary;
+        body = compressedBody;
+      }
+    }
+    let uncompressedSize = this.#appendDictionaryPage(encoder, dictionary, output);
+    const dataPageOffset = output.offset;
+    uncompressedSize += this.#appendDataPage(rowsOf(page), encoder.encoding, this.#page.length, body, output);
+    return { codec, uncompressedSize, dataPageOffset };
+  }
+
+  async #writePages(
+    encoder: ChunkEncoder,
+    bitmap: Uint8Array | null,
+    pages: readonly PageRange[],
+    output: FileOutput,
+  ): Promise<ChunkSizes> {
+    const compressor = this.#samplesShrink(encoder, bitmap, pages) ? this.#compressor : null;
+    const dictionary = this.#dictionary.written();
+    let uncompressedSize = this.#appendDictionaryPage(
+      encoder,
+      compressor === null || dictionary.length === 0 ? dictionary : compressor.compress(dictionary),
+      output,
+    );
+    const dataPageOffset = output.offset;
+    for (const page of pages) {
+      this.#encodePage(encoder, bitmap, page);
+      const body = this.#page.written();
+      uncompressedSize += this.#appendDataPage(
+        rowsOf(page),
+        encoder.encoding,
+        body.length,
+        compressor === null ? body : compressor.compress(body),
+        output,
+      );
+      if (output.full) await output.drain();
+    }
+    return { codec: compressor?.codec ?? CompressionCodec.UNCOMPRESSED, uncompressedSize, dataPageOffset };
+  }
+
+  /** Compresses the ends of a few pages, spread over the chunk. */
+  #samplesShrink(encoder: ChunkEncoder, bitmap: Uint8Array | null, pages: readonly PageRange[]): boolean {
+    if (this.#compressor === null) return false;
+    let size = 0;
+    let compressedSize = 0;
+    const samples = Math.min(SAMPLE_PAGES, pages.length);
+    for (let i = 0; i < samples; i++) {
+      this.#encodePage(encoder, bitmap, pages[Math.floor((i * (pages.length - 1)) / (samples - 1))]!);
+      const sample = this.#page.written().subarray(-Math.ceil(this.#page.length / SAMPLE_SHARE));
+      size += sample.length;
+      compressedSize += this.#compressor.compress(sample).length;
+    }
+    return isWorthIt(size, compressedSize);
+  }
+
+  #encodePage(encoder: ChunkEncoder, bitmap: Uint8Array | null, page: PageRange): void {
+    this.#page.clear();
+    writeDefinitionLevels(bitmap, page.fromRow, page.toRow, page.last - page.first, this.#page);
+    encoder.writeValues(page, this.#page);
+  }
+
+  /** Returns the page's size with its header, had it not been compressed. */
+  #appendDataPage(
+    rows: number,
+    encoding: Encoding,
+    uncompressedSize: number,
+    body: Uint8Array,
+    output: FileOutput,
+  ): number {
+    this.#header.clear();
+    writeDataPageHeader(rows, encoding, uncompressedSize, body.length, this.#header);
+    output.append(this.#header.written());
+    output.append(body);
+    return this.#header.length + uncompressedSize;
+  }
+
+  /** As {@link #appendDataPage}; 0 where there is no dictionary. */
+  #appendDictionaryPage(encoder: ChunkEncoder, body: Uint8Array, output: FileOutput): number {
+    if (encoder.dictionaryEntries === 0) return 0;
+    this.#header.clear();
+    writeDictionaryPageHeader(encoder.dictionaryEntries, this.#dictionary.length, body.length, this.#header);
+    output.append(this.#header.written());
+    output.append(body);
+    return this.#header.length + this.#dictionary.length;
+  }
+}
+
+interface ChunkSizes {
+  readonly codec: CompressionCodec;
+  readonly uncompressedSize: number;
+  readonly dataPageOffset: number;
+}
+
+const emptyBitmap = new Uint8Array(0);
+
+function isWorthIt(size: number, compressedSize: number): boolean {
+  return (size - compressedSize) * MIN_SAVING >= size;
+}
+
+function rowsOf(page: PageRange): number {
+  return page.toRow - page.fromRow;
+}
+
+function cutPages(
+  encoder: ChunkEncoder,
+  bitmap: Uint8Array | null,
+  rows: number,
+  pageRows: number,
+): PageRange[] {
+  const pages: PageRange[] = [];
+  let fromRow = 0;
+  let first = 0;
+  while (fromRow < rows) {
+    const toRow = encoder.pageEnd(fromRow, Math.min(rows, fromRow + pageRows));
+    const last = first + (bitmap === null ? toRow - fromRow : countBits(bitmap, fromRow, toRow));
+    pages.push({ fromRow, toRow, first, last });
+    fromRow = toRow;
+    first = last;
+  }
+  return pages;
+}
