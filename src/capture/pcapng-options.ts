@@ -15,8 +15,8 @@ export const OptionCode = {
 export type OptionSink = (code: number, at: number, length: number) => void;
 
 /**
- * Walks a block's options from `at` to `end`, both offsets in `view`. Options may end without opt_endofopt. Throws
- * `Damaged`, with the offset `blockOffset`, where an option is longer than what is left of its block.
+ * Walks a block's options from `at` to `end`, both offsets in `view`, which lie a multiple of 4 apart: so there is always
+ * room for an option's code and length. Options may end without opt_endofopt. Throws `Damaged`, with the offset `blockOffset`, where an option is longer than what is left of its block.
  */
 export function readOptions(
   view: DataView,
@@ -27,12 +27,6 @@ export function readOptions(
   sink: OptionSink,
 ): void {
   while (at < end) {
-    if (end - at < 4) {
-      throw new Damaged(
-        blockOffset,
-        `pcapng option header cut short: ${end - at} of 4 bytes are left in the block`,
-      );
-    }
     const code = view.getUint16(at, littleEndian);
     const length = view.getUint16(at + 2, littleEndian);
     const value = at + 4;

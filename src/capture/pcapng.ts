@@ -155,12 +155,9 @@ export class PcapngParser {
   #readPacket(window: Window, section: Section, type: number, length: number): boolean {
     const { view, start } = window;
     const littleEndian = section.littleEndian;
-    checkRoom(
-      "pcapng packet block",
-      length,
-      PACKET_BLOCK_FIXED + BLOCK_TRAILER_LENGTH,
-      window.positionOf(start),
-    );
+    // Positions are computed where there is damage only: numbers of that size would be allocated for each packet.
+    const shortest = PACKET_BLOCK_FIXED + BLOCK_TRAILER_LENGTH;
+    if (length < shortest) checkRoom("pcapng packet block", length, shortest, window.positionOf(start));
     if (!window.has(PACKET_BLOCK_FIXED)) return false;
     const interfaceId =
       type === BlockType.packet
@@ -171,7 +168,8 @@ export class PcapngParser {
     const optionsAt = this.#checkPacket(window, length, PACKET_BLOCK_FIXED, capturedLength, description);
     if (!window.has(length)) return false;
     const optionsEnd = start + length - BLOCK_TRAILER_LENGTH;
-    checkTrailer(view.getUint32(optionsEnd, littleEndian), length, window.positionOf(start));
+    const trailer = view.getUint32(optionsEnd, littleEndian);
+    if (trailer !== length) checkTrailer(trailer, length, window.positionOf(start));
     const frame = this.#frame;
     this.#fill(section, interfaceId, description);
     if (optionsAt < optionsEnd) {

@@ -99,11 +99,24 @@ describe("captures back to back", () => {
     const capture = pcap({}, [
       { seconds: 0xa1b2c3d4, fraction: 0x00040002, bytes: filling(10) },
       { seconds: 0xa1b2c3d4, fraction: 5 },
+      // Version 2.77 of pcap; and version 2.4 with a time zone of more than a day.
+      { seconds: 0xa1b2c3d4, fraction: 0x004d0002 },
+      { seconds: 0xa1b2c3d4, fraction: 0x00040002, bytes: filling(86_401), originalLength: 0 },
       { seconds: 0x0a0d0d0a, fraction: 28, bytes: filling(20) },
       { seconds: 0xa1b2c3d4, fraction: 6 },
     ]);
     for (const length of [capture.length, 1]) {
-      expect(readPackets(capture, length).end).toEqual({ kind: "complete", packets: 4 });
+      expect(readPackets(capture, length).end).toEqual({ kind: "complete", packets: 6 });
+    }
+  });
+
+  test("a pcapng block of the type that spells the magic number is a block", () => {
+    const blocks = new PcapngBlocks();
+    const empty = blocks.block(0xa1b2c3d4, new Uint8Array(0));
+    const packet = blocks.enhancedPacket({ bytes: filling(3) });
+    const capture = concatenated(blocks.sectionHeader(), blocks.interfaceDescription(), empty, packet, empty);
+    for (const length of [capture.length, 1, 16]) {
+      expect(readPackets(capture, length).end).toEqual({ kind: "complete", packets: 1 });
     }
   });
 

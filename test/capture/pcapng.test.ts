@@ -205,6 +205,11 @@ describe.each(byteOrders)("pcapng, %s", (order) => {
     expect(packets.map((each) => each.fcsLength)).toEqual([4, 2]);
   });
 
+  test("the first of two names counts", () => {
+    const names = blocks.interfaceDescription({ name: "b", options: [[2, Uint8Array.of(0x61)]] });
+    expect(readPackets(concatenated(header, names, packet)).packets[0]?.interfaceName).toBe("a");
+  });
+
   test("a name ends at a NUL, and bytes that are no UTF-8 are replaced", () => {
     const named = (name: number[]) => blocks.interfaceDescription({ options: [[2, Uint8Array.from(name)]] });
     const { packets } = readPackets(
