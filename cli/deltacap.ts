@@ -24,7 +24,7 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
   }
   try {
     const { values, positionals } = parse(command, args);
-    if (values["help"] === true) {
+    if (values.help === true) {
       terminal.out(command.help);
       return ExitCode.ok;
     }

@@ -1,7 +1,7 @@
 import type { CaptureEnd } from "./capture/capture-reader.ts";
 import type { CaptureSource, CaptureStore } from "./capture/capture-store.ts";
-import type { Decompressors } from "./capture/decompressor.ts";
 import type { DecompressionLimits } from "./capture/decompress.ts";
+import type { Decompressors } from "./capture/decompressor.ts";
 import { readCapture } from "./capture/read-capture.ts";
 import { compareUtf8 } from "./columns/statistics.ts";
 import { PacketDecoder } from "./decode/packet-decoder.ts";

@@ -38,7 +38,7 @@ nanosecond. Other options and blocks of the original are not in the table.
     const writer = captureWriter(output);
     const connection = await packetsView(table);
     try {
-      const source = await sourceOf(connection, capture, options["source"] as string | undefined);
+      const source = await sourceOf(connection, capture, options.source as string | undefined);
       const packets = await writeCapture(connection, source, output, writer);
       terminal.err(`${output}: ${count(packets)} packets\n`);
       return ExitCode.ok;

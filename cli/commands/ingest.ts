@@ -61,7 +61,7 @@ Exit: 0 all was ingested, 1 captures were rejected or damaged (each is named), 2
         progress.show(() => `found ${count(sources.length)} captures`);
       }
     }
-    const report = new Report(terminal, progress, options["json"] === true, sources.length);
+    const report = new Report(terminal, progress, options.json === true, sources.length);
     const converters = new Converters(folder, jobs, (result) => report.capture(result));
     try {
       await ingestAll(sources, folder, converters, report);
@@ -73,7 +73,7 @@ Exit: 0 all was ingested, 1 captures were rejected or damaged (each is named), 2
 };
 
 function jobCount(options: OptionValues): number {
-  const text = options["jobs"];
+  const text = options.jobs;
   if (text === undefined) return 1;
   const jobs = Number(text);
   if (!Number.isInteger(jobs) || jobs < 1 || jobs > 64) {

@@ -30,7 +30,7 @@ folder): its version, files, rows, bytes and dates.
       throw translated(error, `cannot read ${path}`);
     });
     const facts = found.isDirectory() ? await inspectTable(path) : await inspectCapture(path);
-    if (options["json"] === true) terminal.out(`${JSON.stringify(facts)}\n`);
+    if (options.json === true) terminal.out(`${JSON.stringify(facts)}\n`);
     else for (const [name, value] of Object.entries(facts)) terminal.out(`${line(name, value)}\n`);
     return "end" in facts && facts.end !== "complete" ? ExitCode.captures : ExitCode.ok;
   },
@@ -51,7 +51,7 @@ function text(value: unknown): string {
 async function inspectTable(folder: string) {
   const { log, snapshot } = await existingTable(folder);
   const files = await liveFiles(log);
-  const dates = [...new Set(files.flatMap((file) => file.partitionValues["date"] ?? []))].sort();
+  const dates = [...new Set(files.flatMap((file) => file.partitionValues.date ?? []))].sort();
   const bytes = files.reduce((sum, file) => sum + file.size, 0);
   return {
     table: snapshot.metadata.name ?? "unnamed",

@@ -19,10 +19,10 @@ Lists the table's versions, oldest first: what each added and removed, and how m
     const versions: VersionSummary[] = [];
     for (const version of await listVersions(table.log, 0)) {
       const summary = await summarize(table.log, version);
-      if (options["json"] === true) terminal.out(`${JSON.stringify(summary)}\n`);
+      if (options.json === true) terminal.out(`${JSON.stringify(summary)}\n`);
       else versions.push(summary);
     }
-    if (options["json"] !== true) {
+    if (options.json !== true) {
       const names = [
         "version",
         "time",

@@ -25,7 +25,7 @@ Example: deltacap sql T "select vehicle_id, count(*) as packets from packets gro
       const result = await connection.runAndReadAll(query);
       const names = result.deduplicatedColumnNames();
       const rows = result.getRowsJson();
-      if (options["json"] !== true) terminal.out(textTable(names, rows));
+      if (options.json !== true) terminal.out(textTable(names, rows));
       else {
         for (const row of rows) {
           terminal.out(`${JSON.stringify(Object.fromEntries(names.map((name, i) => [name, row[i]])))}\n`);

@@ -51,5 +51,5 @@ export class Random {
 
 /** The seed of a randomized test: DELTACAP_SEED, else a fixed one; print it in the test's name or message. */
 export function testSeed(fallback: number): number {
-  return Number(process.env["DELTACAP_SEED"] ?? fallback);
+  return Number(process.env.DELTACAP_SEED ?? fallback);
 }
