@@ -19,8 +19,8 @@ import { readCapture } from "../src/capture/read-capture.ts";
 import { PacketBatch } from "../src/columns/packet-batch.ts";
 import { PacketDecoder } from "../src/decode/packet-decoder.ts";
 import { nodeDecompressors } from "../src/node/compression.ts";
+import { nodeParquetWriter } from "../src/node/parquet.ts";
 import { fileColumns } from "../src/parquet/parquet-file.ts";
-import { parquetWasmWriter } from "../src/parquet/parquet-wasm-writer.ts";
 import { converterDefaults } from "../src/settings.ts";
 import { ethernetMix, LINKTYPE_ETHERNET, Traffic, vehicleMix } from "../test/support/traffic.ts";
 
@@ -66,7 +66,7 @@ async function run(
   };
   const batch = new PacketBatch(SEED);
   let outputBytes = 0;
-  const writer = parquetWasmWriter(fileColumns, async (chunk) => {
+  const writer = nodeParquetWriter(fileColumns, async (chunk) => {
     outputBytes += chunk.length;
   });
   const decoder = new PacketDecoder(

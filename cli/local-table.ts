@@ -12,7 +12,7 @@ import { FolderObjectStore } from "../src/local/folder-object-store.ts";
 import type { ManifestSource } from "../src/manifest/manifest.ts";
 import { nodeDecompressors } from "../src/node/compression.ts";
 import { sha256 } from "../src/node/hash.ts";
-import { parquetWasmWriter } from "../src/parquet/parquet-wasm-writer.ts";
+import { nodeParquetWriter } from "../src/node/parquet.ts";
 import { engineInfo } from "../src/settings.ts";
 import { UsageError } from "./command.ts";
 
@@ -55,7 +55,7 @@ export function localTable(folder: string): LocalTable {
       table,
       ledger,
       decompressors: nodeDecompressors,
-      parquet: parquetWasmWriter,
+      parquet: nodeParquetWriter,
       sha256,
       now,
       newBatchId: randomUUID,

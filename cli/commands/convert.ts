@@ -11,8 +11,8 @@ import { KeyPattern } from "../../src/manifest/key-pattern.ts";
 import { sourceId } from "../../src/manifest/source-id.ts";
 import { nodeDecompressors } from "../../src/node/compression.ts";
 import { sha256 } from "../../src/node/hash.ts";
+import { nodeParquetWriter } from "../../src/node/parquet.ts";
 import { fileColumns } from "../../src/parquet/parquet-file.ts";
-import { parquetWasmWriter } from "../../src/parquet/parquet-wasm-writer.ts";
 import { converterDefaults, defaultKeyPattern } from "../../src/settings.ts";
 import { type Command, ExitCode, onlyPositional, required, UsageError } from "../command.ts";
 import { count, megabytes } from "../progress.ts";
@@ -81,7 +81,7 @@ async function writeParquet(
     throw translated(error, `cannot write ${output}`);
   });
   let bytes = 0;
-  const writer = parquetWasmWriter(fileColumns, async (chunk) => {
+  const writer = nodeParquetWriter(fileColumns, async (chunk) => {
     bytes += chunk.length;
     await file.writeFile(chunk);
   });
