@@ -1,11 +1,10 @@
-import { decodeEtherType } from "./ether-type.ts";
 import { cut, setPayload, uint16 } from "./fields.ts";
 import { decodeIpv4 } from "./ipv4.ts";
 import { decodeIpv6 } from "./ipv6.ts";
-import type { PacketRecord } from "./packet-record.ts";
+import type { DecodingRecord } from "./decoding-record.ts";
 
 /** The IP version tells what it is; anything else is payload. */
-export function decodeRawIp(record: PacketRecord, at: number, end: number): void {
+export function decodeRawIp(record: DecodingRecord, at: number, end: number): void {
   if (end - at < 1) return cut(record, end);
   const version = record.bytes[at]! >> 4;
   if (version === 4) return decodeIpv4(record, at, end);
@@ -14,7 +13,7 @@ export function decodeRawIp(record: PacketRecord, at: number, end: number): void
 }
 
 /** Label stack (RFC 3032 section 2.1): 4 bytes each until the bottom flag. What follows is told by its first nibble. */
-export function decodeMpls(record: PacketRecord, at: number, end: number): void {
+export function decodeMpls(record: DecodingRecord, at: number, end: number): void {
   for (;;) {
     if (end - at < 4) return cut(record, end);
     const bottom = (record.bytes[at + 2]! & 1) === 1;
@@ -24,7 +23,7 @@ export function decodeMpls(record: PacketRecord, at: number, end: number): void 
 }
 
 /** PPPoE session (RFC 2516 section 4): version and type, code, session, length; then PPP. */
-export function decodePppoe(record: PacketRecord, at: number, end: number): void {
+export function decodePppoe(record: DecodingRecord, at: number, end: number): void {
   if (end - at < 6) return cut(record, end);
   const length = uint16(record.bytes, at + 4);
   decodePpp(record, at + 6, Math.min(end, at + 6 + length));
@@ -35,7 +34,7 @@ const PPP_IPV4 = 0x0021;
 const PPP_IPV6 = 0x0057;
 
 /** RFC 1661, perhaps behind the address and control bytes of RFC 1662, perhaps with a protocol of one byte. */
-export function decodePpp(record: PacketRecord, at: number, end: number): void {
+export function decodePpp(record: DecodingRecord, at: number, end: number): void {
   const { bytes } = record;
   if (end - at >= 2 && bytes[at] === 0xff && bytes[at + 1] === 3) at += 2;
   if (end - at < 2) return cut(record, end);
@@ -48,7 +47,7 @@ export function decodePpp(record: PacketRecord, at: number, end: number): void {
 }
 
 /** Network Service Header (RFC 8300 section 2.2): its length in words of 4 bytes, and what follows it. */
-export function decodeNsh(record: PacketRecord, at: number, end: number): void {
+export function decodeNsh(record: DecodingRecord, at: number, end: number): void {
   if (end - at < 8) return cut(record, end);
   const { bytes } = record;
   const length = (bytes[at + 1]! & 0x3f) * 4;
@@ -61,27 +60,4 @@ export function decodeNsh(record: PacketRecord, at: number, end: number): void {
     default:
       return setPayload(record, at + length, end);
   }
-}
-
-/** Cisco MetaData: six bytes, then an EtherType. */
-export function decodeMetaData(record: PacketRecord, at: number, end: number): void {
-  if (end - at < 8) return cut(record, end);
-  decodeEtherType(record, uint16(record.bytes, at + 6), at + 8, end);
-}
-
-/** SecTAG flags (IEEE 802.1AE section 9.5): a channel identifier follows; data is encrypted; data is changed. */
-const SECTAG_CHANNEL = 0x20;
-const SECTAG_ENCRYPTED = 0x08;
-const SECTAG_CHANGED = 0x04;
-/** Integrity check value of the default cipher suite. */
-const ICV_LENGTH = 16;
-
-/** MACsec: what is only authenticated can be read; what is encrypted is payload. */
-export function decodeMacsec(record: PacketRecord, at: number, end: number): void {
-  if (end - at < 6) return cut(record, end);
-  const flags = record.bytes[at]!;
-  const data = at + ((flags & SECTAG_CHANNEL) === 0 ? 6 : 14);
-  if (end < data + 2) return cut(record, end);
-  if ((flags & (SECTAG_ENCRYPTED | SECTAG_CHANGED)) !== 0) return setPayload(record, data, end);
-  decodeEtherType(record, uint16(record.bytes, data), data + 2, Math.max(data + 2, end - ICV_LENGTH));
 }

@@ -1,14 +1,46 @@
 import { decodeArp } from "./arp.ts";
-import { decodeMacsec, decodeMetaData, decodeMpls, decodeNsh, decodePppoe } from "./encapsulation.ts";
-import { setPayload } from "./fields.ts";
+import { decodeMpls, decodeNsh, decodePppoe } from "./encapsulation.ts";
+import { cut, setPayload, uint16 } from "./fields.ts";
 import { decodeIpv4 } from "./ipv4.ts";
 import { decodeIpv6 } from "./ipv6.ts";
-import type { PacketRecord } from "./packet-record.ts";
+import type { DecodingRecord } from "./decoding-record.ts";
 import { EtherType } from "./protocol-numbers.ts";
 import { decodePtp } from "./ptp.ts";
 
-/** What an EtherType announces. One that this table does not decode leaves its bytes as the payload. */
-export function decodeEtherType(record: PacketRecord, type: number, at: number, end: number): void {
+/** SecTAG flags (IEEE 802.1AE section 9.5): a channel identifier follows; data is encrypted; data is changed. */
+const SECTAG_CHANNEL = 0x20;
+const SECTAG_ENCRYPTED = 0x08;
+const SECTAG_CHANGED = 0x04;
+/** Integrity check value of the default cipher suite. */
+const ICV_LENGTH = 16;
+
+/**
+ * What an EtherType announces. One that this table does not decode leaves its bytes as the payload. Tags that lead to another
+ * EtherType are stepped over in a loop: a packet can hold ten thousands of them, one in another, and the stack cannot.
+ */
+export function decodeEtherType(record: DecodingRecord, type: number, at: number, end: number): void {
+  const { bytes } = record;
+  for (;;) {
+    if (type === EtherType.metaData) {
+      // Cisco MetaData: six bytes, then an EtherType.
+      if (end - at < 8) return cut(record, end);
+      type = uint16(bytes, at + 6);
+      at += 8;
+    } else if (type === EtherType.macsec) {
+      // What is only authenticated can be read; what is encrypted is payload.
+      if (end - at < 6) return cut(record, end);
+      const flags = bytes[at]!;
+      const data = at + ((flags & SECTAG_CHANNEL) === 0 ? 6 : 14);
+      if (end < data + 2) return cut(record, end);
+      if ((flags & (SECTAG_ENCRYPTED | SECTAG_CHANGED)) !== 0) return setPayload(record, data, end);
+      type = uint16(bytes, data);
+      at = data + 2;
+      end = Math.max(at, end - ICV_LENGTH);
+    } else return decodeProtocol(record, type, at, end);
+  }
+}
+
+function decodeProtocol(record: DecodingRecord, type: number, at: number, end: number): void {
   switch (type) {
     case EtherType.ipv4:
       return decodeIpv4(record, at, end);
@@ -24,12 +56,8 @@ export function decodeEtherType(record: PacketRecord, type: number, at: number, 
       return decodeMpls(record, at, end);
     case EtherType.pppoeSession:
       return decodePppoe(record, at, end);
-    case EtherType.macsec:
-      return decodeMacsec(record, at, end);
     case EtherType.nsh:
       return decodeNsh(record, at, end);
-    case EtherType.metaData:
-      return decodeMetaData(record, at, end);
     default:
       return setPayload(record, at, end);
   }
