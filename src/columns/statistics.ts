@@ -77,7 +77,7 @@ function integerBounds(values: Int32Array, bitmap: Uint8Array | null): Bounds {
 }
 
 function bigintBounds(values: BigInt64Array, bitmap: Uint8Array | null): Bounds {
-  // Two 32-bit halves are compared, so that no BigInt is made for a row: 14 times faster than `values[i] < min` on
+  // Two 32-bit halves are compared, so that no BigInt is made for a row: 2.6 times faster than comparing `values[i]` on
   // 131,072 rows (Node 20, x86-64).
   const halves = new Int32Array(values.buffer, values.byteOffset, values.length * 2);
   let minRow = -1;
