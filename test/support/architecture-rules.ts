@@ -1,0 +1,350 @@
+import { dirname, posix } from "node:path";
+import ts from "typescript";
+
+/** A source file as the rules see it; `path` is relative to the repository, with `/`. */
+export interface SourceText {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** Where a rule is broken. */
+export interface Finding {
+  readonly rule: Rule;
+  readonly path: string;
+  readonly line: number;
+  readonly what: string;
+}
+
+/** One rule of DESIGN.md section 3 or of the style guide, which says itself why it is there and what to do. */
+export interface Rule {
+  readonly name: string;
+  readonly why: string;
+  readonly instead: string;
+  readonly check: (file: ParsedFile) => Iterable<Problem>;
+}
+
+interface Problem {
+  readonly line: number;
+  readonly what: string;
+}
+
+export interface Import extends Problem {
+  /** As written, or the repository's path of a relative one. */
+  readonly target: string;
+}
+
+export interface ParsedFile extends SourceText {
+  readonly source: ts.SourceFile;
+  readonly imports: readonly Import[];
+}
+
+/** Stages in the order of the flow: each imports itself and those before it. */
+const stages = ["capture", "decode", "columns", "parquet", "manifest", "delta"];
+/** The files that join stages. */
+const useCases = ["src/convert-captures.ts", "src/commit-manifests.ts"];
+/** What a stage needs of the npm registry: formats, no services. */
+const stagePackages: Readonly<Record<string, readonly string[]>> = {
+  parquet: ["apache-arrow", "parquet-wasm/node"],
+  delta: ["hyparquet", "hyparquet-compressors", "hyparquet-writer"],
+};
+/** Where each of the SDKs may be imported. */
+const sdk = /^(@aws-sdk|@smithy|aws-sdk)(\/|$)/;
+const powertools = /^@aws-lambda-powertools\//;
+const cdk = /^(aws-cdk-lib|constructs|cdk-nag|@aws-cdk)(\/|$)/;
+
+export function parse(file: SourceText): ParsedFile {
+  const source = ts.createSourceFile(file.path, file.text, ts.ScriptTarget.ESNext, true);
+  return { ...file, source, imports: [...importsOf(source, file.path)] };
+}
+
+function* importsOf(source: ts.SourceFile, path: string): Iterable<Import> {
+  for (const node of descendants(source)) {
+    const specifier = specifierOf(node);
+    if (specifier === undefined || !ts.isStringLiteralLike(specifier)) continue;
+    const text = specifier.text;
+    const target = text.startsWith(".") ? posix.join(dirname(path), text) : text;
+    yield { target, line: lineOf(source, node), what: `imports ${target}` };
+  }
+}
+
+/** The module's name in an import, an export from, an import(), or an import type. */
+function specifierOf(node: ts.Node): ts.Node | undefined {
+  if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return node.moduleSpecifier;
+  if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
+    return node.arguments[0];
+  if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) return node.argument.literal;
+  return undefined;
+}
+
+function* descendants(node: ts.Node): Iterable<ts.Node> {
+  const children: ts.Node[] = [];
+  ts.forEachChild(node, (child) => void children.push(child));
+  for (const child of children) {
+    yield child;
+    yield* descendants(child);
+  }
+}
+
+function lineOf(source: ts.SourceFile, node: ts.Node): number {
+  return source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1;
+}
+
+function stageOf(path: string): string | null {
+  const [, name = ""] = /^src\/([a-z]+)\//.exec(path) ?? [];
+  return stages.includes(name) ? name : null;
+}
+
+function isPure(path: string): boolean {
+  return stageOf(path) !== null || useCases.includes(path);
+}
+
+/** Imports that `forbidden` says no to. */
+function noImport(forbidden: (target: string, file: ParsedFile) => boolean) {
+  return (file: ParsedFile) => file.imports.filter(({ target }) => forbidden(target, file));
+}
+
+/** Nodes that `what` has a word for. */
+function noNode(applies: (path: string) => boolean, what: (node: ts.Node) => string | null) {
+  return function* (file: ParsedFile): Iterable<Problem> {
+    if (!applies(file.path)) return;
+    for (const node of descendants(file.source)) {
+      const found = what(node);
+      if (found !== null) yield { line: lineOf(file.source, node), what: found };
+    }
+  };
+}
+
+const isRelative = (target: string) => /^(src|lib|bin|lambdas|cli|test|bench|demo)\//.test(target);
+
+/** Names of a clock, a source of randomness or the process, as they stand in code. */
+function ambientOf(node: ts.Node): string | null {
+  if (ts.isPropertyAccessExpression(node)) {
+    const text = `${node.expression.getText()}.${node.name.text}`;
+    if (/^(globalThis\.)?(Date\.now|Math\.random|performance\.\w+|crypto\.\w+|process\.\w+)$/.test(text))
+      return text;
+  }
+  if (ts.isNewExpression(node) && node.expression.getText() === "Date" && !node.arguments?.length) {
+    return "new Date() without a time";
+  }
+  if (
+    ts.isCallExpression(node) &&
+    /^(setTimeout|setInterval|setImmediate|fetch)$/.test(node.expression.getText())
+  ) {
+    return `${node.expression.getText()}()`;
+  }
+  if (ts.isIdentifier(node) && node.text === "Buffer" && !ts.isPropertyAccessExpression(node.parent))
+    return "Buffer";
+  if (ts.isPropertyAccessExpression(node) && node.expression.getText() === "Buffer") return "Buffer";
+  return null;
+}
+
+function* longFunctions({ path, source }: ParsedFile): Iterable<Problem> {
+  if (!isProduct(path)) return;
+  for (const node of descendants(source)) {
+    if (!ts.isFunctionLike(node) || ts.isTypeNode(node)) continue;
+    const first = lineOf(source, node);
+    const lines = source.getLineAndCharacterOfPosition(node.getEnd()).line + 2 - first;
+    if (lines > 80) yield { line: first, what: `a function of ${lines} lines` };
+  }
+}
+
+function isProduct(path: string): boolean {
+  return /^(src|lib|bin|lambdas|cli)\//.test(path);
+}
+
+export const rules: readonly Rule[] = [
+  {
+    name: "a stage imports itself and the stages to its left",
+    why: `data flows ${stages.join(" -> ")}: a stage that knows a later one cannot be understood, tested or replaced alone`,
+    instead:
+      "declare what is needed as a port or a parameter in this stage, or move the code to the later one",
+    check: noImport((target, { path }) => {
+      const stage = stageOf(path);
+      if (stage === null || !isRelative(target) || target === "src/errors.ts") return false;
+      const other = stageOf(target);
+      return other === null || stages.indexOf(other) > stages.indexOf(stage);
+    }),
+  },
+  {
+    name: "stages and use cases run anywhere",
+    why: "the same engine runs on Lambda, on a laptop and in tests; node:*, SDKs and CDK belong to adapters",
+    instead: "declare a port in the stage that needs it and implement it in src/node, src/local or src/aws",
+    check: noImport(
+      (target, { path }) =>
+        isPure(path) && !isRelative(target) && !(stagePackages[stageOf(path) ?? ""] ?? []).includes(target),
+    ),
+  },
+  {
+    name: "use cases join stages, not adapters",
+    why: "which adapters a use case runs with is decided by its caller: that is why there is no `if (local)`",
+    instead: "take the adapter as a port",
+    check: noImport(
+      (target, { path }) =>
+        useCases.includes(path) &&
+        isRelative(target) &&
+        stageOf(target) === null &&
+        target !== "src/errors.ts",
+    ),
+  },
+  {
+    name: "no clock, randomness or process in stages and use cases",
+    why: "the same input, clock and batch id must give the same bytes, and tests must not wait",
+    instead: "take now, random, sleep or the bytes as a parameter",
+    check: noNode(isPure, ambientOf),
+  },
+  {
+    name: "src/errors.ts and src/settings.ts import nothing",
+    why: "everything may import the errors, and the infrastructure reads the settings: they must pull in nothing",
+    instead: "pass values, or move the code to who needs it",
+    check: noImport((_, { path }) => path === "src/errors.ts" || path === "src/settings.ts"),
+  },
+  {
+    name: "files are touched in src/local only",
+    why: "in the cloud there is no disk: an engine that reads files would work on a laptop alone",
+    instead: "use the port (CaptureStore, ObjectStore), and implement it in src/local",
+    check: noImport(
+      (target, { path }) =>
+        /^(node:)?fs(\/|$)/.test(target) && /^(src|lambdas)\//.test(path) && !path.startsWith("src/local/"),
+    ),
+  },
+  {
+    name: "SDKs are imported in src/aws only",
+    why: "foreign errors and requests are translated in one place, so that callers branch on our errors alone",
+    instead:
+      "add what is needed to the adapter in src/aws; functions may use Powertools for logs and metrics",
+    check: noImport(
+      (target, { path }) =>
+        isProduct(path) &&
+        !path.startsWith("src/aws/") &&
+        (sdk.test(target) || (powertools.test(target) && !path.startsWith("lambdas/"))),
+    ),
+  },
+  {
+    name: "CDK in lib and bin only",
+    why: "infrastructure code must not end up in a function's bundle",
+    instead: "pass the value through src/settings.ts or an environment variable",
+    check: noImport((target, { path }) => cdk.test(target) && isProduct(path) && !/^(lib|bin)\//.test(path)),
+  },
+  {
+    name: "lib and bin read src/settings.ts and nothing else of src",
+    why: "a synth must not load the engine, and a change of the engine must not change the template",
+    instead: "put the value into src/settings.ts",
+    check: noImport(
+      (target, { path }) =>
+        /^(lib|bin)\//.test(path) && target.startsWith("src/") && target !== "src/settings.ts",
+    ),
+  },
+  {
+    name: "nothing imports the command line, tests or the functions",
+    why: "they are the outermost layer: what imports them cannot be used without them",
+    instead: "move the shared code into src",
+    check: noImport(
+      (target, { path }) =>
+        (/^(src|lib|lambdas|bin)\//.test(path) && /^(cli|test|bench|demo)\//.test(target)) ||
+        (/^(src|lib|bin|cli)\//.test(path) && target.startsWith("lambdas/")),
+    ),
+  },
+  {
+    name: "process.env in src/settings.ts only",
+    why: "every setting has one place where its name, default and reason stand",
+    instead: "read it in src/settings.ts, and import or pass the value",
+    check: noNode(
+      (path) => isProduct(path) && path !== "src/settings.ts",
+      (node) =>
+        ts.isPropertyAccessExpression(node) && node.getText() === "process.env" ? "process.env" : null,
+    ),
+  },
+  {
+    name: "no default exports",
+    why: "each thing has one name everywhere",
+    instead: "export it by name",
+    check: noNode(
+      (path) => !path.endsWith(".config.ts"),
+      (node) =>
+        ts.isExportAssignment(node) ||
+        (ts.isExportSpecifier(node) && node.name.text === "default") ||
+        (node.kind === ts.SyntaxKind.DefaultKeyword && ts.canHaveModifiers(node.parent))
+          ? "a default export"
+          : null,
+    ),
+  },
+  {
+    name: "no any",
+    why: "any switches the compiler off for everything it touches",
+    instead: "use unknown and look at the value, or write the type",
+    check: noNode(
+      () => true,
+      (node) => (node.kind === ts.SyntaxKind.AnyKeyword ? "the type any" : null),
+    ),
+  },
+  {
+    name: "file names are words of the specifications",
+    why: "utils, helpers, common, misc and index say nothing, so everything ends up in them",
+    instead: "name the file after the concept in it; import from the file itself, not from a barrel",
+    check: ({ path }) =>
+      path.startsWith("src/") && /\/(utils?|helpers?|common|misc|index)\.ts$/.test(path)
+        ? [{ line: 1, what: `the name ${posix.basename(path)}` }]
+        : [],
+  },
+  {
+    name: "files have at most 400 lines",
+    why: "a file is one concept, read in one go",
+    instead: "find the second concept in it and give it a file",
+    check: ({ path, text }) => {
+      const lines = text.split("\n").length - 1;
+      return isProduct(path) && lines > 400 ? [{ line: 401, what: `${lines} lines` }] : [];
+    },
+  },
+  {
+    name: "functions have at most 80 lines",
+    why: "a function is one thought",
+    instead: "name its steps and make them functions",
+    check: longFunctions,
+  },
+];
+
+/** All findings of all rules, in the order of the files. */
+export function findings(files: readonly SourceText[]): Finding[] {
+  const parsed = files.map(parse);
+  const found: Finding[] = [];
+  for (const file of parsed) {
+    for (const rule of rules) {
+      for (const { line, what } of rule.check(file)) found.push({ rule, path: file.path, line, what });
+    }
+  }
+  return [...found, ...cycles(parsed)];
+}
+
+const noCycles: Rule = {
+  name: "no import cycles",
+  why: "files in a cycle are one file in several pieces, and their order of loading decides what works",
+  instead: "move what both need into a file of its own",
+  check: () => [],
+};
+
+/** One finding for each import that closes a cycle, types included: found by depth-first search. */
+function* cycles(files: readonly ParsedFile[]): Iterable<Finding> {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const done = new Set<string>();
+  const visit = function* (file: ParsedFile, trail: readonly string[]): Iterable<Finding> {
+    if (done.has(file.path)) return;
+    const path = [...trail, file.path];
+    for (const { target, line } of file.imports) {
+      const at = path.indexOf(target);
+      if (at >= 0) {
+        const what = `the cycle ${[...path.slice(at), target].join(" -> ")}`;
+        yield { rule: noCycles, path: file.path, line, what };
+        continue;
+      }
+      const next = byPath.get(target);
+      if (next !== undefined) yield* visit(next, path);
+    }
+    done.add(file.path);
+  };
+  for (const file of files) yield* visit(file, []);
+}
+
+/** A finding, for whoever broke the rule. */
+export function explained({ rule, path, line, what }: Finding): string {
+  return `${path}:${line}: ${what}\n    rule: ${rule.name}\n    why:  ${rule.why}\n    do:   ${rule.instead}`;
+}
