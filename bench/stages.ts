@@ -13,14 +13,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import type { CaptureEnd } from "../src/capture/capture-reader.ts";
 import { PcapngWriter, PcapWriter } from "../src/capture/capture-writer.ts";
 import type { FrameSink } from "../src/capture/frame.ts";
 import { readCapture } from "../src/capture/read-capture.ts";
-import { PacketBatch } from "../src/columns/packet-batch.ts";
+import { type CaptureColumns, PacketBatch } from "../src/columns/packet-batch.ts";
 import { PacketDecoder } from "../src/decode/packet-decoder.ts";
 import { nodeDecompressors } from "../src/node/compression.ts";
 import { nodeParquetWriter } from "../src/node/parquet.ts";
-import { fileColumns } from "../src/parquet/parquet-file.ts";
+import { PacketFiles } from "../src/parquet/packet-files.ts";
+import type { NewObject } from "../src/parquet/parquet-file.ts";
 import { converterDefaults } from "../src/settings.ts";
 import { ethernetMix, LINKTYPE_ETHERNET, Traffic, vehicleMix } from "../test/support/traffic.ts";
 
@@ -64,36 +66,56 @@ async function run(
     vehicleId: "car-1",
     ingestedMs: 0,
   };
+  const chunks = repeated(file, repeat);
+  if (stage === "parquet") return await toParquet(chunks, capture);
   const batch = new PacketBatch(SEED);
-  let outputBytes = 0;
-  const writer = nodeParquetWriter(fileColumns, async (chunk) => {
-    outputBytes += chunk.length;
-  });
   const decoder = new PacketDecoder(
     stage === "decode" ? () => {} : (record) => batch.append(record, capture),
   );
   const sink: FrameSink = stage === "read" ? () => {} : (frame) => decoder.decode(frame);
-  const flush = async () => {
-    const group = batch.take(0, batch.rows);
-    if (stage === "parquet") await writer.write(group);
+  const end = await readCapture(chunks, nodeDecompressors, sink, converterDefaults, async () => {
+    if (batch.rows < converterDefaults.rows && batch.frameBytes < converterDefaults.frameBytes) return;
+    batch.take(0, batch.rows);
     batch.clear();
-  };
-  const end = await readCapture(
-    repeated(file, repeat),
-    nodeDecompressors,
-    sink,
-    converterDefaults,
-    async () => {
-      if (batch.rows >= converterDefaults.rows || batch.frameBytes >= converterDefaults.frameBytes)
-        await flush();
+  });
+  return { packets: packetsOf(end), outputBytes: 0 };
+}
+
+/** As the converter does it, into files that nobody keeps. */
+async function toParquet(
+  chunks: AsyncIterable<Uint8Array>,
+  capture: CaptureColumns,
+): Promise<{ packets: number; outputBytes: number }> {
+  let outputBytes = 0;
+  const create = (): NewObject => ({
+    write: async (chunk) => {
+      outputBytes += chunk.length;
     },
-  );
-  if (stage === "parquet") {
-    await flush();
-    await writer.finish();
-  }
+    commit: async () => "created",
+    abort: async () => {},
+  });
+  const options = {
+    batchId: "bench",
+    limits: converterDefaults,
+    parquet: nodeParquetWriter,
+    create,
+    hashSeed: SEED,
+  };
+  const files = new PacketFiles(options);
+  files.begin(capture);
+  const decoder = new PacketDecoder((record) => files.append(record));
+  const decode: FrameSink = (frame) => decoder.decode(frame);
+  const end = await readCapture(chunks, nodeDecompressors, decode, converterDefaults, async () => {
+    if (files.full) await files.makeRoom();
+  });
+  await files.keep();
+  await files.finish();
+  return { packets: packetsOf(end), outputBytes };
+}
+
+function packetsOf(end: CaptureEnd): number {
   if (end.kind !== "complete") throw new Error(`the bench's own capture is ${end.kind}: ${end.reason}`);
-  return { packets: end.packets, outputBytes };
+  return end.packets;
 }
 
 /** The file several times over, as captures bundled back to back: one source that is so much larger. */
