@@ -285,7 +285,8 @@ function identity(ports: CommitterPorts): CommitIdentity {
 
 /** Writes version 0. Losing that race is fine: the winner's table is read. */
 async function createTable(ports: CommitterPorts, schema: TableSchema): Promise<Snapshot> {
-  await ports.log.commit(0, createTableBody(schema, ports.newId(), identity(ports)));
+  const outcome = await ports.log.commit(0, createTableBody(schema, ports.newId(), identity(ports)));
+  if (outcome === "conflict") await ports.log.repair();
   const snapshot = await readSnapshot(ports.log);
   if (snapshot === null) throw new RetryableError("version 0 was committed, and the log still lists nothing");
   return snapshot;
