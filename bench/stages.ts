@@ -1,14 +1,5 @@
 import { execFileSync } from "node:child_process";
-import {
-  closeSync,
-  createReadStream,
-  existsSync,
-  mkdirSync,
-  openSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -19,6 +10,7 @@ import type { FrameSink } from "../src/capture/frame.ts";
 import { readCapture } from "../src/capture/read-capture.ts";
 import { type CaptureColumns, PacketBatch } from "../src/columns/packet-batch.ts";
 import { PacketDecoder } from "../src/decode/packet-decoder.ts";
+import { fileChunks } from "../src/local/file-chunks.ts";
 import { nodeDecompressors } from "../src/node/compression.ts";
 import { nodeParquetWriter } from "../src/node/parquet.ts";
 import { PacketFiles } from "../src/parquet/packet-files.ts";
@@ -121,7 +113,7 @@ function packetsOf(end: CaptureEnd): number {
 /** The file several times over, as captures bundled back to back: one source that is so much larger. */
 async function* repeated(file: string, times: number): AsyncIterable<Uint8Array> {
   for (let i = 0; i < times; i++) {
-    for await (const chunk of createReadStream(file, { highWaterMark: 1024 * 1024 })) yield chunk as Buffer;
+    yield* fileChunks(file);
   }
 }
 

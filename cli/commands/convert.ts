@@ -98,7 +98,7 @@ async function writeParquet(
       (frame) => decoder.decode(frame),
       converterDefaults,
       async () => {
-        if (batch.rows >= converterDefaults.rows || batch.frameBytes >= converterDefaults.frameBytes)
+        if (batch.rows >= converterDefaults.rows || batch.bytes >= converterDefaults.frameBytes)
           await flush();
       },
     );

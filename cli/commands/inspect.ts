@@ -1,4 +1,3 @@
-import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { CaptureReader } from "../../src/capture/capture-reader.ts";
 import type { Frame } from "../../src/capture/frame.ts";
@@ -6,6 +5,7 @@ import { readInto } from "../../src/capture/read-capture.ts";
 import { PacketDecoder } from "../../src/decode/packet-decoder.ts";
 import { decodeStatusNames } from "../../src/decode/packet-record.ts";
 import { liveFiles } from "../../src/delta/snapshot.ts";
+import { fileChunks } from "../../src/local/file-chunks.ts";
 import { translated } from "../../src/local/system-errors.ts";
 import { nodeDecompressors } from "../../src/node/compression.ts";
 import { converterDefaults } from "../../src/settings.ts";
@@ -76,7 +76,7 @@ async function inspectCapture(path: string) {
     times.add(frame);
     decoder.decode(frame);
   });
-  const end = await readInto(reader, createReadStream(path), nodeDecompressors, converterDefaults);
+  const end = await readInto(reader, fileChunks(path), nodeDecompressors, converterDefaults);
   const { summary } = reader;
   return {
     capture: path,

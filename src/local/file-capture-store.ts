@@ -1,15 +1,12 @@
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { basename, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { CaptureSource, CaptureStore } from "../capture/capture-store.ts";
 import { SupersededError } from "../errors.ts";
 import type { KeyPattern } from "../manifest/key-pattern.ts";
+import { fileChunks } from "./file-chunks.ts";
 import { isNotFound, translated } from "./system-errors.ts";
-
-/** Bytes a read: large enough that reading costs little beside decoding. */
-const CHUNK = 1024 * 1024;
 
 /** Captures as files. */
 export class FileCaptureStore implements CaptureStore {
@@ -18,11 +15,11 @@ export class FileCaptureStore implements CaptureStore {
     const hash = createHash("sha256");
     let bytes = 0;
     try {
-      for await (const chunk of createReadStream(fileURLToPath(source.key), { highWaterMark: CHUNK })) {
-        bytes += (chunk as Buffer).length;
+      for await (const chunk of fileChunks(fileURLToPath(source.key))) {
+        bytes += chunk.length;
         if (bytes > source.size) break;
-        hash.update(chunk as Buffer);
-        yield chunk as Buffer;
+        hash.update(chunk);
+        yield chunk;
       }
     } catch (error) {
       throw changed(error, source);
@@ -48,9 +45,9 @@ export class FileCaptureStore implements CaptureStore {
 async function contentOf(path: string): Promise<{ readonly size: number; readonly sha256: string }> {
   const hash = createHash("sha256");
   let size = 0;
-  for await (const chunk of createReadStream(path, { highWaterMark: CHUNK })) {
-    hash.update(chunk as Buffer);
-    size += (chunk as Buffer).length;
+  for await (const chunk of fileChunks(path)) {
+    hash.update(chunk);
+    size += chunk.length;
   }
   return { size, sha256: hash.digest("hex") };
 }
