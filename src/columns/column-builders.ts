@@ -128,13 +128,22 @@ export class BooleanBuilder implements ColumnBuilder {
   clear(): void {}
 }
 
-/** Entries a dictionary keeps from one batch to the next; a larger one is dropped, so that memory stays bounded. */
-const MAX_KEPT_ENTRIES = 65_536;
+/** What a dictionary keeps from one batch to the next; a larger one is dropped, so that memory stays bounded. */
+const MAX_KEPT_ENTRIES = 16_384;
+const MAX_KEPT_BYTES = 2 * 1024 * 1024;
+/** What an entry costs besides its text (two bytes a UTF-16 unit at most): the string's head, its place in map and list. */
+const ENTRY_BYTES = 64;
 
 /** Codes into a dictionary of strings that outlives the batch, since the same values come again. */
 abstract class DictionaryBuilder implements ColumnBuilder {
   codes = new Int32Array(0);
   #remap = new Int32Array(0);
+  #bytesAtClear = 0;
+
+  /** Bytes, roughly, of the entries that came since the last `clear`: they stay in memory until the next one. */
+  get newBytes(): number {
+    return this.bytes - this.#bytesAtClear;
+  }
 
   ensureRows(rows: number): void {
     this.codes = grownInt32(this.codes, rows);
@@ -162,13 +171,22 @@ abstract class DictionaryBuilder implements ColumnBuilder {
     this.codes.copyWithin(0, count, rows);
   }
 
-  abstract clear(): void;
+  clear(): void {
+    if (this.entries().length > MAX_KEPT_ENTRIES || this.bytes > MAX_KEPT_BYTES) this.drop();
+    this.#bytesAtClear = this.bytes;
+  }
+
   protected abstract entries(): readonly string[];
+  /** Bytes, roughly, of all entries. */
+  protected abstract get bytes(): number;
+  /** Forgets all entries. */
+  protected abstract drop(): void;
 }
 
 export class StringBuilder extends DictionaryBuilder {
   #codes = new Map<string, number>();
   #entries: string[] = [];
+  #bytes = 0;
 
   /** The value's code, to be stored in `codes`; ABSENT for null. */
   code(value: string | null): number {
@@ -177,13 +195,18 @@ export class StringBuilder extends DictionaryBuilder {
     if (known !== undefined) return known;
     const code = this.#entries.push(value) - 1;
     this.#codes.set(value, code);
+    this.#bytes += ENTRY_BYTES + 2 * value.length;
     return code;
   }
 
-  clear(): void {
-    if (this.#entries.length <= MAX_KEPT_ENTRIES) return;
+  protected get bytes(): number {
+    return this.#bytes;
+  }
+
+  protected drop(): void {
     this.#codes = new Map();
     this.#entries = [];
+    this.#bytes = 0;
   }
 
   protected entries(): readonly string[] {
@@ -200,12 +223,19 @@ export class EnumBuilder extends DictionaryBuilder {
     this.#names = names;
   }
 
-  clear(): void {}
+  protected get bytes(): number {
+    return 0;
+  }
+
+  protected drop(): void {}
 
   protected entries(): readonly string[] {
     return this.#names;
   }
 }
+
+/** Of an address's text and key. */
+const ADDRESS_BYTES = 56;
 
 /** MAC, IPv4 and IPv6 addresses, looked up by their bytes: a text is made once for each address, not for each row. */
 export class AddressBuilder extends DictionaryBuilder {
@@ -224,9 +254,12 @@ export class AddressBuilder extends DictionaryBuilder {
     return offset === ABSENT ? ABSENT : this.#dictionary.code(bytes, offset, length);
   }
 
-  clear(): void {
-    if (this.#dictionary.texts.length > MAX_KEPT_ENTRIES)
-      this.#dictionary = new AddressDictionary(this.#seed);
+  protected get bytes(): number {
+    return this.#dictionary.texts.length * (ENTRY_BYTES + ADDRESS_BYTES);
+  }
+
+  protected drop(): void {
+    this.#dictionary = new AddressDictionary(this.#seed);
   }
 
   protected entries(): readonly string[] {

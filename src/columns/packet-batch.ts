@@ -31,17 +31,27 @@ export class PacketBatch {
   rows = 0;
   readonly #columns: PacketColumns;
   readonly #append: (row: number, record: PacketRecord, capture: CaptureColumns) => void;
+  readonly #dictionaries: readonly (StringBuilder | AddressBuilder)[];
   #capacity = 0;
 
   /** `hashSeed`: unpredictable to whoever uploads captures; the rows do not depend on it. */
   constructor(hashSeed: number) {
     this.#columns = createColumns(hashSeed);
     this.#append = appender(this.#columns);
+    this.#dictionaries = Object.values(this.#columns).filter(
+      (column) => column instanceof StringBuilder || column instanceof AddressBuilder,
+    );
   }
 
-  /** Bytes of the frames in the batch: what makes a batch large besides its rows. */
+  /** Bytes of the frames in the batch. */
   get frameBytes(): number {
     return this.rows === 0 ? 0 : this.#columns.frame.bytesBefore(this.rows);
+  }
+
+  /** What makes a batch large besides its rows: frames, and texts not seen before (a packet's comment may be 64 KiB). */
+  get bytes(): number {
+    if (this.rows === 0) return 0;
+    return this.#dictionaries.reduce((sum, { newBytes }) => sum + newBytes, this.frameBytes);
   }
 
   /** Copies what the record holds; ~60 stores, no allocation but for growth and values not seen before. */
@@ -53,7 +63,8 @@ export class PacketBatch {
 
   /** Forgets all rows from `rows` on. */
   truncate(rows: number): void {
-    this.rows = Math.min(this.rows, rows);
+    if (rows === 0) this.clear();
+    else this.rows = Math.min(this.rows, rows);
   }
 
   /** Rows `from` to `to` (exclusive), in the order of the table's columns without the partition column. */
@@ -63,6 +74,7 @@ export class PacketBatch {
 
   /** Forgets the first `count` rows; the others keep their order. Cost: a copy of the others. */
   removeFirst(count: number): void {
+    if (count === this.rows) return this.clear();
     for (const name of fileColumns) this.#columns[name].removeFirst(count, this.rows);
     this.rows -= count;
   }

@@ -9,7 +9,7 @@ import type { ParquetWriterFactory } from "./parquet-writer.ts";
 export interface PacketFileLimits {
   /** Rows held in memory, over all dates: also the rows of a row group. */
   readonly rows: number;
-  /** Bytes of frames held in memory, over all dates. */
+  /** Bytes of frames, and of texts not seen before, held in memory, over all dates. */
   readonly frameBytes: number;
   /** A file that has reached this size gets no further row group. */
   readonly fileBytes: number;
@@ -169,7 +169,7 @@ export class PacketFiles {
 
   #tooManyBytes(): boolean {
     let bytes = 0;
-    for (const open of this.#open.values()) bytes += open.batch.frameBytes;
+    for (const open of this.#open.values()) bytes += open.batch.bytes;
     return bytes >= this.#options.limits.frameBytes;
   }
 
@@ -228,9 +228,9 @@ export class PacketFiles {
   }
 }
 
-/** What writing a date's rows out would free, in bytes, roughly: frames and some 330 bytes of columns a row. */
+/** What writing a date's rows out would free, in bytes, roughly: frames, texts and some 330 bytes of columns a row. */
 function weight(open: OpenDate): number {
-  return open.batch.frameBytes + open.batch.rows * 330;
+  return open.batch.bytes + open.batch.rows * 330;
 }
 
 /** Day number since 1970 to `YYYY-MM-DD`; the reader lets no time outside the years 1 to 9999 through. */

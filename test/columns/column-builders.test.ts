@@ -3,13 +3,14 @@ import {
   AddressBuilder,
   BinaryBuilder,
   BooleanBuilder,
+  type ColumnBuilder,
   EnumBuilder,
   IntegerBuilder,
   LongBuilder,
   StringBuilder,
   TimestampBuilder,
 } from "../../src/columns/column-builders.ts";
-import type { Column } from "../../src/columns/row-group.ts";
+
 import { ABSENT } from "../../src/decode/packet-record.ts";
 import { valuesOf } from "../support/column-values.ts";
 
@@ -18,7 +19,7 @@ interface Kind {
   readonly name: string;
   /** Nine different values, so that validity takes more than a byte. */
   readonly values: readonly unknown[];
-  readonly fill: (values: readonly unknown[]) => { take(from: number, to: number): Column };
+  readonly fill: (values: readonly unknown[]) => ColumnBuilder;
 }
 
 const kinds: readonly Kind[] = [
@@ -166,6 +167,17 @@ describe.each(kinds)("a column of kind $name", ({ values, fill }) => {
         expect(valuesOf(column)).toEqual(some.slice(from, to));
         expect(column.nullCount).toBe(some.slice(from, to).filter((value) => value === null).length);
       }
+    }
+  });
+});
+
+describe.each(kinds)("removing the first rows of a column of kind $name", ({ values, fill }) => {
+  test("leaves the others as they were", () => {
+    const some = values.map((value, i) => (i === 2 || i === 7 ? null : value));
+    for (let count = 0; count <= some.length; count++) {
+      const builder = fill(some);
+      builder.removeFirst(count, some.length);
+      expect(valuesOf(builder.take(0, some.length - count))).toEqual(some.slice(count));
     }
   });
 });

@@ -37,18 +37,40 @@ describe("a dictionary of strings", () => {
     expect(builder.take(0, 2)).toMatchObject({ codes: Int32Array.of(0, 1), dictionary: ["kept", "new"] });
   });
 
-  test("with more than 65,536 entries is dropped by clear, so that memory stays bounded", () => {
+  test("with more than 16,384 entries is dropped by clear, so that memory stays bounded", () => {
     const builder = new StringBuilder();
-    for (let i = 0; i < 65_537; i++) builder.code(`value ${i}`);
+    for (let i = 0; i < 16_385; i++) builder.code(`value ${i}`);
     builder.clear();
     expect(builder.code("the first of the next batch")).toBe(0);
   });
 
-  test("with 65,536 entries is kept by clear", () => {
+  test("with 16,384 entries is kept by clear", () => {
     const builder = new StringBuilder();
-    for (let i = 0; i < 65_536; i++) builder.code(`value ${i}`);
+    for (let i = 0; i < 16_384; i++) builder.code(`value ${i}`);
     builder.clear();
-    expect(builder.code("one more")).toBe(65_536);
+    expect(builder.code("one more")).toBe(16_384);
+  });
+
+  test("of few but long texts is dropped by clear", () => {
+    const builder = new StringBuilder();
+    for (let i = 0; i < 20; i++) builder.code(`${i}`.padEnd(65_000));
+    builder.clear();
+    expect(builder.code("the first of the next batch")).toBe(0);
+  });
+
+  test("counts what came since clear, once for each text", () => {
+    const builder = new StringBuilder();
+    expect(builder.newBytes).toBe(0);
+    for (let i = 0; i < 3; i++) builder.code("x".repeat(1000));
+    expect(builder.newBytes).toBeGreaterThanOrEqual(2000);
+    expect(builder.newBytes).toBeLessThan(2200);
+    builder.clear();
+    expect(builder.newBytes).toBe(0);
+    builder.code("x".repeat(1000));
+    expect(builder.newBytes).toBe(0);
+    for (let i = 0; i < 20; i++) builder.code(`${i}`.padEnd(65_000));
+    builder.clear();
+    expect(builder.newBytes).toBe(0);
   });
 
   test("takes again after it has grown beyond its table of codes", () => {
@@ -160,12 +182,12 @@ describe("the dictionary of addresses", () => {
     expect(dictionary.texts).toEqual(["10.0.0.1"]);
   });
 
-  test("of a column is kept by clear up to 65,536 entries and dropped beyond", () => {
+  test("of a column is kept by clear up to 16,384 entries and dropped beyond", () => {
     const builder = new AddressBuilder(11);
-    for (let i = 0; i < 65_536; i++) builder.code(address(i, 4), 0, 4);
+    for (let i = 0; i < 16_384; i++) builder.code(address(i, 4), 0, 4);
     builder.clear();
     expect(builder.code(address(5, 4), 0, 4)).toBe(5);
-    builder.code(address(65_536, 4), 0, 4);
+    builder.code(address(16_384, 4), 0, 4);
     builder.clear();
     expect(builder.code(address(5, 4), 0, 4)).toBe(0);
   });
