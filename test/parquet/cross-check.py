@@ -94,7 +94,7 @@ def check_filters(path, column, values, report):
         if kind == "string" and "\0" in bound:
             continue
         query = f'select count(*) from read_parquet($path) where "{column["name"]}" = $bound'
-        count = duckdb.execute(query, {"path": path, "bound": bound}).fetchone()[0]
+        ((count,),) = duckdb.sql(query, params={"path": path, "bound": bound}).fetchall()
         if count != present.count(bound):
             report(f"DuckDB finds {bound!r:.200} {count} times instead of {present.count(bound)}")
 
