@@ -1,36 +1,45 @@
-import { DOIP_PORT, decodeDoip, isDoip } from "./doip.ts";
-import { cut, setPayload } from "./fields.ts";
-import type { PacketRecord } from "./packet-record.ts";
+import { decodeCanInUdp, isCanInUdp } from "./can-in-udp.ts";
+import { Application } from "./decode-settings.ts";
+import type { DecodingRecord } from "./decoding-record.ts";
+import { decodeDoip, isDoip } from "./doip.ts";
+import { setPayload } from "./fields.ts";
 import { decodePtp } from "./ptp.ts";
-import { decodeSomeip, isHeader, isSomeip } from "./someip.ts";
-
-/** SOME/IP service discovery (AUTOSAR PRS_SOMEIPServiceDiscoveryProtocol, section 4.1). */
-const SOMEIP_SD_PORT = 30_490;
-const SOMEIP_HEADER_LENGTH = 16;
-/** IEEE 1588 annex C: event and general messages. */
-const PTP_EVENT_PORT = 319;
-const PTP_GENERAL_PORT = 320;
+import { beginsSomeip, decodeSomeip, isSomeip } from "./someip.ts";
 
 /** What a UDP datagram carries, by its ports first; SOME/IP elsewhere only where the whole datagram is nothing else. */
-export function decodeDatagram(record: PacketRecord, at: number, end: number): void {
-  const { srcPort, dstPort, bytes } = record;
-  if (dstPort === PTP_EVENT_PORT || dstPort === PTP_GENERAL_PORT) return decodePtp(record, at, end);
-  if ((srcPort === DOIP_PORT || dstPort === DOIP_PORT) && isDoip(bytes, at, end)) {
-    return decodeDoip(record, at, end);
+export function decodeDatagram(record: DecodingRecord, at: number, end: number): void {
+  const { applicationPorts, bytes } = record;
+  const applications = applicationPorts[record.srcPort]! | applicationPorts[record.dstPort]!;
+  if (applications !== 0 && at < end) {
+    if ((applications & Application.ptp) !== 0) return decodePtp(record, at, end);
+    if ((applications & Application.canInUdp) !== 0 && isCanInUdp(bytes, at, end)) {
+      return decodeCanInUdp(record, at, end);
+    }
+    if (decodeConfigured(record, applications, at, end)) return;
   }
-  if (srcPort === SOMEIP_SD_PORT || dstPort === SOMEIP_SD_PORT) {
-    if (end - at < SOMEIP_HEADER_LENGTH) return end === at ? setPayload(record, at, end) : cut(record, end);
-    if (isHeader(bytes, at)) return decodeSomeip(record, at, end);
-  } else if (isSomeip(bytes, at, end)) return decodeSomeip(record, at, end);
+  if (isSomeip(bytes, at, end)) return decodeSomeip(record, at, end);
   setPayload(record, at, end);
 }
 
 /** What a TCP segment carries. A message that began in an earlier segment cannot be told from other bytes. */
-export function decodeSegment(record: PacketRecord, at: number, end: number): void {
-  const { srcPort, dstPort, bytes } = record;
-  if ((srcPort === DOIP_PORT || dstPort === DOIP_PORT) && isDoip(bytes, at, end)) {
-    return decodeDoip(record, at, end);
-  }
-  if (isSomeip(bytes, at, end)) return decodeSomeip(record, at, end);
+export function decodeSegment(record: DecodingRecord, at: number, end: number): void {
+  if (at >= end) return setPayload(record, at, end);
+  const { applicationPorts } = record;
+  const applications = applicationPorts[record.srcPort]! | applicationPorts[record.dstPort]!;
+  if (applications !== 0 && decodeConfigured(record, applications, at, end)) return;
+  if (isSomeip(record.bytes, at, end)) return decodeSomeip(record, at, end);
   setPayload(record, at, end);
+}
+
+/** What settings say of ports: whether such a message was there, and is decoded. */
+function decodeConfigured(record: DecodingRecord, applications: number, at: number, end: number): boolean {
+  if ((applications & Application.doip) !== 0 && isDoip(record.bytes, at, end)) {
+    decodeDoip(record, at, end);
+    return true;
+  }
+  if ((applications & Application.someip) !== 0 && beginsSomeip(record.bytes, at, end)) {
+    decodeSomeip(record, at, end);
+    return true;
+  }
+  return false;
 }

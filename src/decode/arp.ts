@@ -1,10 +1,10 @@
+import type { DecodingRecord } from "./decoding-record.ts";
 import { cut, setPayload, uint16 } from "./fields.ts";
-import type { PacketRecord } from "./packet-record.ts";
 
 /** Hardware and protocol type, their address lengths, the operation (RFC 826); four addresses follow. */
 const HEADER_LENGTH = 8;
 
-export function decodeArp(record: PacketRecord, at: number, end: number): void {
+export function decodeArp(record: DecodingRecord, at: number, end: number): void {
   if (end - at < HEADER_LENGTH) return cut(record, end);
   const { bytes } = record;
   record.arpOpcode = uint16(bytes, at + 6);

@@ -1,5 +1,5 @@
+import type { DecodingRecord } from "./decoding-record.ts";
 import { cut, malformed, setPayload, uint16LittleEndian, uint32 } from "./fields.ts";
-import type { PacketRecord } from "./packet-record.ts";
 
 /** LINKTYPE_CAN_SOCKETCAN: identifier and flags (big endian), length, FD flags, two reserved bytes; data follows. */
 const HEADER_LENGTH = 8;
@@ -19,7 +19,7 @@ const FD_LONGEST = 64;
 const XL_LONGEST = 2048;
 
 /** CAN, CAN FD and CAN XL frames as SocketCAN has them; `fd` where the link layer says that it is an FD frame. */
-export function decodeCan(record: PacketRecord, at: number, end: number, fd = false): void {
+export function decodeCan(record: DecodingRecord, at: number, end: number, fd = false): void {
   if (end - at < HEADER_LENGTH) return cut(record, end);
   const { bytes } = record;
   const idAndFlags = uint32(bytes, at);
@@ -36,7 +36,7 @@ export function decodeCan(record: PacketRecord, at: number, end: number, fd = fa
 }
 
 /** Sets the identifier and the flags that stand in its upper bits; an error frame's identifier is an error class. */
-export function setCanId(record: PacketRecord, idAndFlags: number): void {
+export function setCanId(record: DecodingRecord, idAndFlags: number): void {
   const extended = (idAndFlags & EXTENDED) !== 0;
   record.canError = (idAndFlags & ERROR) !== 0 ? 1 : 0;
   record.canRemote = (idAndFlags & REMOTE) !== 0 ? 1 : 0;
@@ -44,7 +44,7 @@ export function setCanId(record: PacketRecord, idAndFlags: number): void {
   if (record.canError === 0) record.canId = idAndFlags & (extended ? EXTENDED_ID : STANDARD_ID);
 }
 
-function decodeCanXl(record: PacketRecord, priorityAndNetwork: number, at: number, end: number): void {
+function decodeCanXl(record: DecodingRecord, priorityAndNetwork: number, at: number, end: number): void {
   if (end - at < XL_HEADER_LENGTH) return cut(record, end);
   record.canId = priorityAndNetwork & STANDARD_ID;
   record.canExtended = 0;

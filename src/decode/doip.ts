@@ -1,5 +1,5 @@
+import type { DecodingRecord } from "./decoding-record.ts";
 import { cut, malformed, setPayload, uint16, uint32 } from "./fields.ts";
-import type { PacketRecord } from "./packet-record.ts";
 
 /** UDP and TCP port (ISO 13400-2). */
 export const DOIP_PORT = 13_400;
@@ -19,7 +19,7 @@ export function isDoip(bytes: Uint8Array, at: number, end: number): boolean {
   return end - at >= 2 && (bytes[at]! ^ bytes[at + 1]!) === 0xff;
 }
 
-export function decodeDoip(record: PacketRecord, at: number, end: number): void {
+export function decodeDoip(record: DecodingRecord, at: number, end: number): void {
   if (end - at < HEADER_LENGTH) return cut(record, end);
   const { bytes } = record;
   const type = uint16(bytes, at + 2);
@@ -48,7 +48,7 @@ export function decodeDoip(record: PacketRecord, at: number, end: number): void 
 
 /** Source and target address; a diagnostic message's user data begins with the UDS service (ISO 14229-1, section 8.2). */
 function decodeDiagnostic(
-  record: PacketRecord,
+  record: DecodingRecord,
   type: number,
   length: number,
   body: number,
@@ -64,7 +64,7 @@ function decodeDiagnostic(
 }
 
 /** A length that has no room for the type's fields contradicts the type; otherwise the packet ends too soon. */
-function incomplete(record: PacketRecord, length: number, needed: number, end: number): void {
+function incomplete(record: DecodingRecord, length: number, needed: number, end: number): void {
   if (length < needed) malformed(record);
   else cut(record, end);
 }

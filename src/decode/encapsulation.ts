@@ -1,7 +1,7 @@
+import type { DecodingRecord } from "./decoding-record.ts";
 import { cut, setPayload, uint16 } from "./fields.ts";
 import { decodeIpv4 } from "./ipv4.ts";
 import { decodeIpv6 } from "./ipv6.ts";
-import type { DecodingRecord } from "./decoding-record.ts";
 
 /** The IP version tells what it is; anything else is payload. */
 export function decodeRawIp(record: DecodingRecord, at: number, end: number): void {

@@ -1,11 +1,13 @@
 import { decodeArp } from "./arp.ts";
+import { decodeAsamCmp } from "./asam-cmp.ts";
+import type { DecodingRecord } from "./decoding-record.ts";
 import { decodeMpls, decodeNsh, decodePppoe } from "./encapsulation.ts";
 import { cut, setPayload, uint16 } from "./fields.ts";
 import { decodeIpv4 } from "./ipv4.ts";
 import { decodeIpv6 } from "./ipv6.ts";
-import type { DecodingRecord } from "./decoding-record.ts";
 import { EtherType } from "./protocol-numbers.ts";
 import { decodePtp } from "./ptp.ts";
+import { decodeTecmp } from "./tecmp.ts";
 
 /** SecTAG flags (IEEE 802.1AE section 9.5): a channel identifier follows; data is encrypted; data is changed. */
 const SECTAG_CHANNEL = 0x20;
@@ -56,9 +58,24 @@ function decodeProtocol(record: DecodingRecord, type: number, at: number, end: n
       return decodeMpls(record, at, end);
     case EtherType.pppoeSession:
       return decodePppoe(record, at, end);
+    case EtherType.captureModule:
+      return decodeCaptureModule(record, at, end);
+    case EtherType.oldTecmp:
+      return decodeTecmp(record, at, end);
     case EtherType.nsh:
       return decodeNsh(record, at, end);
     default:
       return setPayload(record, at, end);
   }
+}
+
+/** The first byte of a device identifier, which older TECMP devices may set to this. */
+const TECMP_USER_DEFINED = 0xff;
+
+/** TECMP begins with a device identifier below 256, its successor ASAM CMP with its version, which is not zero. */
+function decodeCaptureModule(record: DecodingRecord, at: number, end: number): void {
+  if (end - at < 1) return cut(record, end);
+  const first = record.bytes[at]!;
+  if (first === 0 || first === TECMP_USER_DEFINED) return decodeTecmp(record, at, end);
+  return decodeAsamCmp(record, at, end);
 }

@@ -1,19 +1,15 @@
+import type { DecodingRecord } from "./decoding-record.ts";
 import { decodeEtherType } from "./ether-type.ts";
 import { cut, setPayload, uint16 } from "./fields.ts";
-import type { PacketRecord } from "./packet-record.ts";
 import { EtherType } from "./protocol-numbers.ts";
 
 /** Destination, source, type or length (IEEE 802.3 section 3.2). */
 const HEADER_LENGTH = 14;
-const ADDRESS_LENGTH = 6;
 
-export function decodeEthernet(record: PacketRecord, at: number, end: number): void {
-  if (end - at >= ADDRESS_LENGTH) record.ethDstOffset = at;
-  if (end - at >= 2 * ADDRESS_LENGTH) record.ethSrcOffset = at + ADDRESS_LENGTH;
-  if (end - at < HEADER_LENGTH) {
-    record.ethDstOffset = record.ethSrcOffset = -1;
-    return cut(record, end);
-  }
+export function decodeEthernet(record: DecodingRecord, at: number, end: number): void {
+  if (end - at < HEADER_LENGTH) return cut(record, end);
+  record.ethDstOffset = at;
+  record.ethSrcOffset = at + 6;
   decodeTypeOrLength(record, uint16(record.bytes, at + 12), at + HEADER_LENGTH, end);
 }
 
@@ -21,7 +17,7 @@ export function decodeEthernet(record: PacketRecord, at: number, end: number): v
 const TAG_LENGTH = 4;
 
 /** What follows the addresses: `type` was read just before `at`. */
-export function decodeTypeOrLength(record: PacketRecord, type: number, at: number, end: number): void {
+export function decodeTypeOrLength(record: DecodingRecord, type: number, at: number, end: number): void {
   const { bytes } = record;
   let tags = 0;
   while (type === EtherType.vlan || type === EtherType.providerBridge || type === EtherType.oldQinQ) {
@@ -46,10 +42,12 @@ const SNAP = 0xaaaa;
 const SNAP_HEADER_LENGTH = 8;
 
 /** A frame whose type field is its length: IEEE 802.2 LLC. Behind a SNAP header of Ethernet's code the type is an EtherType. */
-export function decodeLlc(record: PacketRecord, length: number, at: number, end: number): void {
+export function decodeLlc(record: DecodingRecord, length: number, at: number, end: number): void {
   record.ethType = -1;
   const { bytes } = record;
   const limit = Math.min(end, at + length);
+  if (limit - at >= 2 && limit - at < SNAP_HEADER_LENGTH && uint16(bytes, at) === SNAP)
+    return cut(record, limit);
   const isSnap =
     limit - at >= SNAP_HEADER_LENGTH &&
     uint16(bytes, at) === SNAP &&

@@ -1,4 +1,5 @@
-import { DecodeStatus, type PacketRecord } from "./packet-record.ts";
+import type { DecodingRecord } from "./decoding-record.ts";
+import { DecodeStatus } from "./packet-record.ts";
 
 /**
  * What every decoder works on: `record.bytes` from `at` (first byte of the header) to `end` (exclusive: of the captured bytes
@@ -21,18 +22,18 @@ export function uint32LittleEndian(bytes: Uint8Array, at: number): number {
 }
 
 /** The bytes after the last decoded header: `at` to `end`. */
-export function setPayload(record: PacketRecord, at: number, end: number): void {
+export function setPayload(record: DecodingRecord, at: number, end: number): void {
   record.payloadOffset = at - record.frameOffset;
   record.payloadLength = end > at ? end - at : 0;
 }
 
 /** The captured bytes end inside a header: what was decoded before stays. */
-export function truncated(record: PacketRecord): void {
+export function truncated(record: DecodingRecord): void {
   record.decodeStatus = DecodeStatus.truncated;
 }
 
 /** A header contradicts itself: what was decoded before it stays. */
-export function malformed(record: PacketRecord): void {
+export function malformed(record: DecodingRecord): void {
   record.decodeStatus = DecodeStatus.malformed;
 }
 
@@ -40,7 +41,7 @@ export function malformed(record: PacketRecord): void {
  * A header needs more bytes than its enclosing header leaves: truncated where the capture ends, malformed where the
  * enclosing length does although more bytes were captured.
  */
-export function cut(record: PacketRecord, end: number): void {
-  if (end < record.frameOffset + record.capturedLength) malformed(record);
+export function cut(record: DecodingRecord, end: number): void {
+  if (end < record.capturedEnd) malformed(record);
   else truncated(record);
 }

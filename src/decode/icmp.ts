@@ -1,10 +1,10 @@
+import type { DecodingRecord } from "./decoding-record.ts";
 import { cut, setPayload } from "./fields.ts";
-import type { PacketRecord } from "./packet-record.ts";
 
 /** Type, code, checksum (RFC 792, RFC 4443 section 2.1); the message body is payload. */
 const HEADER_LENGTH = 4;
 
-export function decodeIcmp(record: PacketRecord, at: number, end: number): void {
+export function decodeIcmp(record: DecodingRecord, at: number, end: number): void {
   if (end - at < HEADER_LENGTH) return cut(record, end);
   record.icmpType = record.bytes[at]!;
   record.icmpCode = record.bytes[at + 1]!;

@@ -1,5 +1,5 @@
+import type { DecodingRecord } from "./decoding-record.ts";
 import { cut, malformed, setPayload, uint16 } from "./fields.ts";
-import type { PacketRecord } from "./packet-record.ts";
 import { decodeTransport } from "./transport.ts";
 
 /** RFC 791 section 3.1, without options. */
@@ -7,7 +7,7 @@ const HEADER_LENGTH = 20;
 const MORE_FRAGMENTS = 0x2000;
 const FRAGMENT_OFFSET = 0x1fff;
 
-export function decodeIpv4(record: PacketRecord, at: number, end: number): void {
+export function decodeIpv4(record: DecodingRecord, at: number, end: number): void {
   if (end - at < HEADER_LENGTH) return cut(record, end);
   const { bytes } = record;
   const first = bytes[at]!;

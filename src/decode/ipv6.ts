@@ -1,12 +1,12 @@
+import type { DecodingRecord } from "./decoding-record.ts";
 import { cut, malformed, setPayload, uint16, uint32 } from "./fields.ts";
-import type { PacketRecord } from "./packet-record.ts";
 import { IpProtocol } from "./protocol-numbers.ts";
 import { decodeTransport } from "./transport.ts";
 
 /** RFC 8200 section 3. */
 const HEADER_LENGTH = 40;
 
-export function decodeIpv6(record: PacketRecord, at: number, end: number): void {
+export function decodeIpv6(record: DecodingRecord, at: number, end: number): void {
   if (end - at < HEADER_LENGTH) return cut(record, end);
   const { bytes } = record;
   if (bytes[at]! >> 4 !== 6) return malformed(record);
@@ -22,7 +22,7 @@ export function decodeIpv6(record: PacketRecord, at: number, end: number): void 
 }
 
 /** RFC 8200 section 4; each header is at least 8 bytes long, so that the loop ends with the packet. */
-function decodeExtensionHeaders(record: PacketRecord, next: number, at: number, end: number): void {
+function decodeExtensionHeaders(record: DecodingRecord, next: number, at: number, end: number): void {
   const { bytes } = record;
   for (;;) {
     record.ipProtocol = next;

@@ -1,16 +1,19 @@
 import { decodeCan } from "./can.ts";
+import type { DecodingRecord } from "./decoding-record.ts";
 import { decodePpp, decodeRawIp } from "./encapsulation.ts";
 import { decodeEtherType } from "./ether-type.ts";
 import { decodeEthernet, decodeLlc, decodeTypeOrLength } from "./ethernet.ts";
 import { cut, setPayload, uint16, uint32, uint32LittleEndian } from "./fields.ts";
+import { decodeFlexRay } from "./flexray.ts";
 import { decodeIpv4 } from "./ipv4.ts";
 import { decodeIpv6 } from "./ipv6.ts";
+import { decodeLin } from "./lin.ts";
 import { decodeNetlink, decodeNflog } from "./netfilter.ts";
-import { DecodeStatus, type PacketRecord } from "./packet-record.ts";
+import { DecodeStatus } from "./packet-record.ts";
 import { EtherType, LinkType } from "./protocol-numbers.ts";
 
 /** Decodes a frame by its LINKTYPE_ value; an unknown one leaves the whole frame as payload. */
-export function decodeLinkLayer(record: PacketRecord, at: number, end: number): void {
+export function decodeLinkLayer(record: DecodingRecord, at: number, end: number): void {
   switch (record.linkType) {
     case LinkType.ethernet:
       return decodeEthernet(record, at, end);
@@ -33,8 +36,9 @@ export function decodeLinkLayer(record: PacketRecord, at: number, end: number): 
     case LinkType.canSocketcan:
       return decodeCan(record, at, end);
     case LinkType.lin:
+      return decodeLin(record, at, end);
     case LinkType.flexRay:
-      return setPayload(record, at, end);
+      return decodeFlexRay(record, at, end);
     case LinkType.ppp:
     case LinkType.pppHdlc:
       return decodePpp(record, at, end);
@@ -53,13 +57,13 @@ const SLL_HEADER_LENGTH = 16;
 /** LINKTYPE_LINUX_SLL2: protocol first, interface index, ARPHRD_ type, packet type, address length, address. */
 const SLL2_HEADER_LENGTH = 20;
 
-function decodeLinuxSll(record: PacketRecord, at: number, end: number): void {
+function decodeLinuxSll(record: DecodingRecord, at: number, end: number): void {
   if (end - at < SLL_HEADER_LENGTH) return cut(record, end);
   const { bytes } = record;
   decodeSllProtocol(record, uint16(bytes, at + 2), uint16(bytes, at + 14), at + SLL_HEADER_LENGTH, end);
 }
 
-function decodeLinuxSll2(record: PacketRecord, at: number, end: number): void {
+function decodeLinuxSll2(record: DecodingRecord, at: number, end: number): void {
   if (end - at < SLL2_HEADER_LENGTH) return cut(record, end);
   const { bytes } = record;
   decodeSllProtocol(record, uint16(bytes, at + 8), uint16(bytes, at), at + SLL2_HEADER_LENGTH, end);
@@ -77,7 +81,7 @@ const LINUX_CAN_FD = 0x000d;
 const LINUX_CAN_XL = 0x000e;
 
 function decodeSllProtocol(
-  record: PacketRecord,
+  record: DecodingRecord,
   hardware: number,
   protocol: number,
   at: number,
@@ -95,7 +99,7 @@ function decodeSllProtocol(
 }
 
 /** LINKTYPE_NULL and LINKTYPE_LOOP: an address family in the byte order of the machine that wrote it. */
-function decodeLoopback(record: PacketRecord, at: number, end: number): void {
+function decodeLoopback(record: DecodingRecord, at: number, end: number): void {
   if (end - at < 4) return cut(record, end);
   const { bytes } = record;
   const bigEndian = uint32(bytes, at);
@@ -116,7 +120,7 @@ function decodeLoopback(record: PacketRecord, at: number, end: number): void {
 }
 
 /** LINKTYPE_IPOIB: a destination of 40 bytes, then an EtherType and two reserved bytes (RFC 4391 section 6). */
-function decodeIpOverInfiniband(record: PacketRecord, at: number, end: number): void {
+function decodeIpOverInfiniband(record: DecodingRecord, at: number, end: number): void {
   if (end - at < 44) return cut(record, end);
   decodeEtherType(record, uint16(record.bytes, at + 40), at + 44, end);
 }

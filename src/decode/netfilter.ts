@@ -1,14 +1,14 @@
+import type { DecodingRecord } from "./decoding-record.ts";
 import { cut, setPayload, uint16LittleEndian } from "./fields.ts";
 import { decodeIpv4 } from "./ipv4.ts";
 import { decodeIpv6 } from "./ipv6.ts";
-import type { PacketRecord } from "./packet-record.ts";
 
 /** Attributes that hold the packet (linux/netfilter/nfnetlink_log.h, nfnetlink_queue.h). */
 const NFULA_PAYLOAD = 9;
 const NFQA_PAYLOAD = 10;
 
 /** LINKTYPE_NFLOG: family, version, resource, then attributes in the byte order of the machine that wrote them. */
-export function decodeNflog(record: PacketRecord, at: number, end: number): void {
+export function decodeNflog(record: DecodingRecord, at: number, end: number): void {
   decodeNetfilterMessage(record, at, end, NFULA_PAYLOAD);
 }
 
@@ -19,7 +19,7 @@ const SUBSYSTEM_QUEUE = 3;
 const SUBSYSTEM_LOG = 4;
 
 /** A netlink message in a cooked capture: packets that netfilter queued or logged are decoded, others are payload. */
-export function decodeNetlink(record: PacketRecord, family: number, at: number, end: number): void {
+export function decodeNetlink(record: DecodingRecord, family: number, at: number, end: number): void {
   if (family !== NETLINK_NETFILTER) return setPayload(record, at, end);
   if (end - at < NETLINK_HEADER_LENGTH) return cut(record, end);
   const type = uint16LittleEndian(record.bytes, at + 4);
@@ -34,7 +34,7 @@ export function decodeNetlink(record: PacketRecord, family: number, at: number, 
 }
 
 /** Each attribute is at least 4 bytes long, so that the loop ends with the packet. */
-function decodeNetfilterMessage(record: PacketRecord, at: number, end: number, payloadType: number): void {
+function decodeNetfilterMessage(record: DecodingRecord, at: number, end: number, payloadType: number): void {
   if (end - at < 4) return cut(record, end);
   const { bytes } = record;
   const family = bytes[at]!;

@@ -91,10 +91,15 @@ export class PacketRecord {
   ptpMessageType = ABSENT;
   ptpSequenceId = ABSENT;
 
-  /** Relative to the frame's first byte. */
+  /** Relative to the frame's first byte; for a record's row, to that of the packet's own row. */
   payloadOffset = ABSENT;
   payloadLength = ABSENT;
   decodeStatus: number = DecodeStatus.ok;
+
+  /** The capture module: on its packet's own row and on each record's. */
+  moduleDeviceId = ABSENT;
+  /** The bus that the module took the record from; 0 to 2^32-1. */
+  moduleInterfaceId = ABSENT;
 }
 
 /** Receives each row in order, synchronously. */

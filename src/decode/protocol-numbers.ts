@@ -37,6 +37,11 @@ export const EtherType = {
   /** Cisco MetaData. */
   metaData: 0x8909,
   nsh: 0x894f,
+  /** IEEE 1722: recognised, its stream is payload. */
+  avtp: 0x22f0,
+  /** TECMP, and its successor ASAM CMP. */
+  captureModule: 0x99fe,
+  oldTecmp: 0x2090,
   /** Below this an Ethernet frame's type field is its length (IEEE 802.3 section 3.2.6). */
   first: 0x0600,
 } as const;

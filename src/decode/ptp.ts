@@ -1,11 +1,11 @@
+import type { DecodingRecord } from "./decoding-record.ts";
 import { cut, setPayload, uint16 } from "./fields.ts";
-import type { PacketRecord } from "./packet-record.ts";
 
 /** Common header of IEEE 1588-2019 (section 13.3), which IEEE 802.1AS uses too. */
 const HEADER_LENGTH = 34;
 const VERSION = 2;
 
-export function decodePtp(record: PacketRecord, at: number, end: number): void {
+export function decodePtp(record: DecodingRecord, at: number, end: number): void {
   const { bytes } = record;
   if (end - at < 2) return cut(record, end);
   // Version 1 has another header.

@@ -1,10 +1,10 @@
+import type { DecodingRecord } from "./decoding-record.ts";
 import { cut, setPayload, uint16 } from "./fields.ts";
-import type { PacketRecord } from "./packet-record.ts";
 
 /** Common header (RFC 9260 section 3.1); chunks follow. */
 const HEADER_LENGTH = 12;
 
-export function decodeSctp(record: PacketRecord, at: number, end: number): void {
+export function decodeSctp(record: DecodingRecord, at: number, end: number): void {
   if (end - at < HEADER_LENGTH) return cut(record, end);
   record.srcPort = uint16(record.bytes, at);
   record.dstPort = uint16(record.bytes, at + 2);

@@ -1,5 +1,5 @@
+import type { DecodingRecord } from "./decoding-record.ts";
 import { setPayload, uint16, uint32 } from "./fields.ts";
-import type { PacketRecord } from "./packet-record.ts";
 
 /** AUTOSAR PRS_SOMEIPProtocol, section 4.1.2: service, method, length, client, session, versions, type, return code. */
 const HEADER_LENGTH = 16;
@@ -23,8 +23,12 @@ export function isSomeip(bytes: Uint8Array, at: number, end: number): boolean {
   return false;
 }
 
-/** Whether a message begins here, complete or not. */
-export function isHeader(bytes: Uint8Array, at: number): boolean {
+/** On a port that is SOME/IP's: whether a message begins here, complete or not. */
+export function beginsSomeip(bytes: Uint8Array, at: number, end: number): boolean {
+  return end - at >= HEADER_LENGTH && isHeader(bytes, at);
+}
+
+function isHeader(bytes: Uint8Array, at: number): boolean {
   return (
     uint32(bytes, at + 4) >= HEADER_LENGTH - LENGTH_FIELD_END &&
     bytes[at + 12] === PROTOCOL_VERSION &&
@@ -53,7 +57,7 @@ function isTypeWithCode(type: number, code: number): boolean {
 }
 
 /** The first message's columns, and how many messages begin in the packet; a valid header is at `at`. */
-export function decodeSomeip(record: PacketRecord, at: number, end: number): void {
+export function decodeSomeip(record: DecodingRecord, at: number, end: number): void {
   const { bytes } = record;
   record.someipServiceId = uint16(bytes, at);
   record.someipMethodId = uint16(bytes, at + 2);

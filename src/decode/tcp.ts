@@ -1,11 +1,11 @@
 import { decodeSegment } from "./application.ts";
+import type { DecodingRecord } from "./decoding-record.ts";
 import { cut, malformed, uint16, uint32 } from "./fields.ts";
-import type { PacketRecord } from "./packet-record.ts";
 
 /** RFC 9293 section 3.1, without options. */
 const HEADER_LENGTH = 20;
 
-export function decodeTcp(record: PacketRecord, at: number, end: number): void {
+export function decodeTcp(record: DecodingRecord, at: number, end: number): void {
   const { bytes } = record;
   if (end - at < HEADER_LENGTH) return cut(record, end);
   record.srcPort = uint16(bytes, at);

@@ -1,13 +1,13 @@
+import type { DecodingRecord } from "./decoding-record.ts";
 import { setPayload } from "./fields.ts";
 import { decodeIcmp } from "./icmp.ts";
-import type { PacketRecord } from "./packet-record.ts";
 import { IpProtocol } from "./protocol-numbers.ts";
 import { decodeSctp } from "./sctp.ts";
 import { decodeTcp } from "./tcp.ts";
 import { decodeUdp } from "./udp.ts";
 
 /** What the outermost IP header carries. Tunnels are payload: columns mean the outermost IP header. */
-export function decodeTransport(record: PacketRecord, protocol: number, at: number, end: number): void {
+export function decodeTransport(record: DecodingRecord, protocol: number, at: number, end: number): void {
   switch (protocol) {
     case IpProtocol.tcp:
       return decodeTcp(record, at, end);

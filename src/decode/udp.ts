@@ -1,11 +1,11 @@
 import { decodeDatagram } from "./application.ts";
+import type { DecodingRecord } from "./decoding-record.ts";
 import { cut, malformed, uint16 } from "./fields.ts";
-import type { PacketRecord } from "./packet-record.ts";
 
 /** RFC 768. */
 const HEADER_LENGTH = 8;
 
-export function decodeUdp(record: PacketRecord, at: number, end: number): void {
+export function decodeUdp(record: DecodingRecord, at: number, end: number): void {
   if (end - at < HEADER_LENGTH) return cut(record, end);
   const { bytes } = record;
   record.srcPort = uint16(bytes, at);
