@@ -301,6 +301,27 @@ describe("conflicts", () => {
     expect(await world.versions()).toEqual([0, 1]);
   });
 
+  test("a winner that left its commit prepared is finished first, then replayed", async () => {
+    const world = new CommitterWorld();
+    await world.start();
+    const winner = new CommitterWorld();
+    await winner.run([await winner.batch("a")]);
+    const prepared = (await winner.log.read(commitFileName(1)))!;
+    let repairs = 0;
+    const log: LogStore = {
+      ...bound(world.log),
+      commit: async (version, body) => (repairs < 2 ? "conflict" : await world.log.commit(version, body)),
+      // At the start there was nothing to repair yet.
+      repair: async () => {
+        if (++repairs === 2) await world.log.commit(1, prepared);
+      },
+    };
+    const committer = await world.start(null, { log });
+    const results = await committer.commit([await world.batch("a"), await world.batch("b")]);
+    expect(results).toMatchObject([{ outcome: "duplicate" }, { outcome: "committed", version: 2 }]);
+    expect(world.waits).toHaveLength(1);
+  });
+
   test("waits grow with jitter, and end with an error that acknowledges nothing", async () => {
     const world = new CommitterWorld();
     await world.start();
@@ -443,6 +464,20 @@ describe("order and outcomes after the commit point", () => {
     const later: string[] = [];
     await expect(refused.start(recording(later))).rejects.toThrow(/partitioned by \[n\]/);
     expect(later.filter((step) => /commit|put|advance|send/.test(step))).toEqual([]);
+  });
+});
+
+describe("a table that must be refused", () => {
+  test("is left alone, and so is its ledger, however much is to be replayed into it", async () => {
+    const world = new CommitterWorld();
+    await world.run([await world.batch(...Array.from({ length: 6_000 }, (_, i) => `s${i}`))]);
+    const protocol = { minReaderVersion: 3, minWriterVersion: 7, writerFeatures: ["rowTracking"] };
+    await world.foreignCommit(2, [{ protocol }]);
+    world.ledger.entries.clear();
+    world.ledger.mark = null;
+    await expect(world.start()).rejects.toThrow(/rowTracking/);
+    expect(world.ledger.entries.size).toBe(0);
+    expect(await world.versions()).toEqual([0, 1, 2]);
   });
 });
 

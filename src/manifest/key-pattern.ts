@@ -16,7 +16,12 @@ export class KeyPattern {
   /** Throws an error that names the part that makes no sense. */
   constructor(pattern: string) {
     if (pattern === "") throw new Error('the key pattern is empty: use "{vehicle_id}/**"');
-    this.#segments = pattern.split("/").map((text) => segmentOf(text, pattern));
+    let position = 0;
+    this.#segments = pattern.split("/").map((text) => {
+      const segment = segmentOf(text, pattern, position);
+      position += text.length + 1;
+      return segment;
+    });
     const vehicles = this.#segments.filter((segment) => segment.kind === "vehicle").length;
     if (vehicles !== 1) {
       throw new Error(`key pattern "${pattern}" has {vehicle_id} ${vehicles} times: exactly once is needed`);
@@ -55,16 +60,18 @@ export class KeyPattern {
   }
 }
 
-function segmentOf(text: string, pattern: string): Segment {
+function segmentOf(text: string, pattern: string, position: number): Segment {
   if (text === "**") return { kind: "any segments" };
   if (text === "{vehicle_id}") return { kind: "vehicle" };
-  if (text.includes("**")) {
-    throw new Error(`key pattern "${pattern}": ** must be a whole segment, not part of "${text}"`);
-  }
-  if (/[{}]/.test(text)) {
-    throw new Error(`key pattern "${pattern}": {vehicle_id} must be a whole segment, and "${text}" is not`);
-  }
-  return { kind: "pieces", pieces: text.split("*") };
+  const reason = text.includes("**")
+    ? "** must be a whole segment"
+    : text.includes("{") || text.includes("}")
+      ? "braces are for {vehicle_id}, which must be a whole segment"
+      : text === ""
+        ? "a segment is empty"
+        : null;
+  if (reason === null) return { kind: "pieces", pieces: text.split("*") };
+  throw new Error(`key pattern "${pattern}", segment "${text}" at position ${position + 1}: ${reason}`);
 }
 
 function matches(segment: Segment, part: string): boolean {
