@@ -3,8 +3,8 @@ import { CaptureModule, type DecodingRecord } from "./decoding-record.ts";
 import { cut, setPayload, uint16, uint32 } from "./fields.ts";
 import {
   cutRecord,
-  decodeEthernetRecord,
   NO_RECORD,
+  setEthernetRecord,
   setRecordData,
   setRecordFrame,
   setRecordTime,
@@ -88,7 +88,7 @@ function decodePayload(record: DecodingRecord, payloadType: number, at: number):
     case PayloadType.ethernet:
       record.linkType = LinkType.ethernet;
       if (record.capturedEnd - at < ETHERNET_HEADER_LENGTH) return cutRecord(record);
-      return decodeEthernetRecord(record, at + ETHERNET_HEADER_LENGTH, uint16(record.bytes, at + 4), 0);
+      return setEthernetRecord(record, at + ETHERNET_HEADER_LENGTH, uint16(record.bytes, at + 4), 0);
     default:
       return setUnsupportedRecord(record, at);
   }

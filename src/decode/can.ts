@@ -15,6 +15,7 @@ const FD_FRAME = 0x04;
 const XL_FRAME = 0x80;
 /** CAN XL: priority and virtual network, flags, SDU type, length (little endian), acceptance field. */
 const XL_HEADER_LENGTH = 12;
+const CLASSIC_LONGEST = 8;
 const FD_LONGEST = 64;
 const XL_LONGEST = 2048;
 
@@ -25,8 +26,8 @@ export function decodeCan(record: DecodingRecord, at: number, end: number, fd = 
   const idAndFlags = uint32(bytes, at);
   if ((bytes[at + 4]! & XL_FRAME) !== 0) return decodeCanXl(record, idAndFlags, at, end);
   setCanId(record, idAndFlags);
-  record.canFd = fd || (bytes[at + 5]! & FD_FRAME) !== 0 ? 1 : 0;
   const length = bytes[at + 4]!;
+  record.canFd = fd || (bytes[at + 5]! & FD_FRAME) !== 0 || length > CLASSIC_LONGEST ? 1 : 0;
   record.canLength = length;
   if (length > FD_LONGEST) return malformed(record);
   // A remote frame states a length and carries no data.
@@ -35,13 +36,14 @@ export function decodeCan(record: DecodingRecord, at: number, end: number, fd = 
   setPayload(record, at + HEADER_LENGTH, at + HEADER_LENGTH + data);
 }
 
-/** Sets the identifier and the flags that stand in its upper bits; an error frame's identifier is an error class. */
+/** Sets the identifier and the flags in its upper bits. An error frame has an error class there: no identifier of any length. */
 export function setCanId(record: DecodingRecord, idAndFlags: number): void {
+  record.canError = (idAndFlags & ERROR) === 0 ? 0 : 1;
+  record.canRemote = (idAndFlags & REMOTE) === 0 ? 0 : 1;
+  if (record.canError === 1) return;
   const extended = (idAndFlags & EXTENDED) !== 0;
-  record.canError = (idAndFlags & ERROR) !== 0 ? 1 : 0;
-  record.canRemote = (idAndFlags & REMOTE) !== 0 ? 1 : 0;
   record.canExtended = extended ? 1 : 0;
-  if (record.canError === 0) record.canId = idAndFlags & (extended ? EXTENDED_ID : STANDARD_ID);
+  record.canId = idAndFlags & (extended ? EXTENDED_ID : STANDARD_ID);
 }
 
 function decodeCanXl(record: DecodingRecord, priorityAndNetwork: number, at: number, end: number): void {

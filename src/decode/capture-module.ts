@@ -1,7 +1,9 @@
 import { decodeAsamCmpRecord } from "./asam-cmp.ts";
 import { decodeCanInUdpRecord } from "./can-in-udp.ts";
 import { CaptureModule, type DecodingRecord } from "./decoding-record.ts";
+import { decodeEthernet } from "./ethernet.ts";
 import { NO_RECORD } from "./module-record.ts";
+import { ABSENT } from "./packet-record.ts";
 import { decodeTecmpRecord } from "./tecmp.ts";
 
 /**
@@ -9,6 +11,19 @@ import { decodeTecmpRecord } from "./tecmp.ts";
  * {@link NO_RECORD} where there is none at `at`.
  */
 export function decodeModuleRecord(
+  record: DecodingRecord,
+  captureModule: number,
+  recordType: number,
+  at: number,
+  end: number,
+): number {
+  const next = decodeRecord(record, captureModule, recordType, at, end);
+  const frame = record.ethernetFrameOffset;
+  if (frame !== ABSENT) decodeEthernet(record, frame, record.capturedEnd);
+  return next;
+}
+
+function decodeRecord(
   record: DecodingRecord,
   captureModule: number,
   recordType: number,

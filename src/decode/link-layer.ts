@@ -1,10 +1,11 @@
 import { decodeCan } from "./can.ts";
 import type { DecodingRecord } from "./decoding-record.ts";
-import { decodePpp, decodeRawIp } from "./encapsulation.ts";
+import { decodePpp, decodePppoe, decodeRawIp } from "./encapsulation.ts";
 import { decodeEtherType } from "./ether-type.ts";
 import { decodeEthernet, decodeLlc, decodeTypeOrLength } from "./ethernet.ts";
 import { cut, setPayload, uint16, uint32, uint32LittleEndian } from "./fields.ts";
 import { decodeFlexRay } from "./flexray.ts";
+import { decodeIeee80211, decodeRadiotap } from "./ieee80211.ts";
 import { decodeIpv4 } from "./ipv4.ts";
 import { decodeIpv6 } from "./ipv6.ts";
 import { decodeLin } from "./lin.ts";
@@ -18,6 +19,7 @@ export function decodeLinkLayer(record: DecodingRecord, at: number, end: number)
     case LinkType.ethernet:
       return decodeEthernet(record, at, end);
     case LinkType.linuxSll:
+    case LinkType.netlink:
       return decodeLinuxSll(record, at, end);
     case LinkType.linuxSll2:
       return decodeLinuxSll2(record, at, end);
@@ -42,6 +44,18 @@ export function decodeLinkLayer(record: DecodingRecord, at: number, end: number)
     case LinkType.ppp:
     case LinkType.pppHdlc:
       return decodePpp(record, at, end);
+    case LinkType.pppWithDirection:
+      return decodePppWithDirection(record, at, end);
+    case LinkType.pppoe:
+      return decodePppoe(record, at, end);
+    case LinkType.ciscoHdlc:
+      return decodeCiscoHdlc(record, at, end);
+    case LinkType.atmRfc1483:
+      return decodeLlc(record, end - at, at, end);
+    case LinkType.ieee80211:
+      return decodeIeee80211(record, at, end);
+    case LinkType.ieee80211Radiotap:
+      return decodeRadiotap(record, at, end);
     case LinkType.ipOverInfiniband:
       return decodeIpOverInfiniband(record, at, end);
     case LinkType.nflog:
@@ -122,5 +136,20 @@ function decodeLoopback(record: DecodingRecord, at: number, end: number): void {
 /** LINKTYPE_IPOIB: a destination of 40 bytes, then an EtherType and two reserved bytes (RFC 4391 section 6). */
 function decodeIpOverInfiniband(record: DecodingRecord, at: number, end: number): void {
   if (end - at < 44) return cut(record, end);
-  decodeEtherType(record, uint16(record.bytes, at + 40), at + 44, end);
+  record.ethType = uint16(record.bytes, at + 40);
+  decodeEtherType(record, record.ethType, at + 44, end);
+}
+
+/** LINKTYPE_PPP_WITH_DIR: who sent it, then PPP. */
+function decodePppWithDirection(record: DecodingRecord, at: number, end: number): void {
+  if (end - at < 1) return cut(record, end);
+  decodePpp(record, at + 1, end);
+}
+
+/** LINKTYPE_C_HDLC: address, control, EtherType. */
+function decodeCiscoHdlc(record: DecodingRecord, at: number, end: number): void {
+  if (end - at < 4) return cut(record, end);
+  const type = uint16(record.bytes, at + 2);
+  record.ethType = type;
+  decodeEtherType(record, type, at + 4, end);
 }

@@ -1,5 +1,4 @@
 import type { DecodingRecord } from "./decoding-record.ts";
-import { decodeEthernet } from "./ethernet.ts";
 import { malformed, setPayload, truncated, uint32 } from "./fields.ts";
 import { DecodeStatus } from "./packet-record.ts";
 import { LinkType } from "./protocol-numbers.ts";
@@ -50,8 +49,8 @@ export function cutRecord(record: DecodingRecord): void {
   else malformed(record);
 }
 
-/** An Ethernet frame, with `fcsLength` bytes of frame check sequence. */
-export function decodeEthernetRecord(
+/** The record is an Ethernet frame, with `fcsLength` bytes of frame check sequence; its headers are the caller's to decode. */
+export function setEthernetRecord(
   record: DecodingRecord,
   at: number,
   length: number,
@@ -62,7 +61,7 @@ export function decodeEthernetRecord(
   record.originalLength = Math.max(0, length - fcsLength);
   record.capturedLength = Math.min(present, record.originalLength);
   record.capturedEnd = at + record.capturedLength;
-  decodeEthernet(record, at, record.capturedEnd);
+  record.ethernetFrameOffset = at;
 }
 
 /** A record of a bus that this table has no columns for. */

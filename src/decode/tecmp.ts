@@ -3,8 +3,8 @@ import { CaptureModule, type DecodingRecord } from "./decoding-record.ts";
 import { cut, setPayload, uint16, uint32 } from "./fields.ts";
 import {
   cutRecord,
-  decodeEthernetRecord,
   NO_RECORD,
+  setEthernetRecord,
   setRecordData,
   setRecordFrame,
   setRecordTime,
@@ -85,11 +85,11 @@ export function decodeTecmpRecord(
       decodeFlexRayRecord(record, data);
       break;
     case DataType.ethernet:
-      decodeEthernetRecord(record, data, length, FCS_LENGTH);
+      setEthernetRecord(record, data, length, FCS_LENGTH);
       break;
     case DataType.ethernet10BaseT1s:
       if (length < BEACON_TIME_LENGTH) cutRecord(record);
-      else decodeEthernetRecord(record, data + BEACON_TIME_LENGTH, length - BEACON_TIME_LENGTH, FCS_LENGTH);
+      else setEthernetRecord(record, data + BEACON_TIME_LENGTH, length - BEACON_TIME_LENGTH, FCS_LENGTH);
       break;
     default:
       setUnsupportedRecord(record, data);

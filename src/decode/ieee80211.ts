@@ -1,0 +1,47 @@
+import type { DecodingRecord } from "./decoding-record.ts";
+import { decodeLlc } from "./ethernet.ts";
+import { cut, setPayload, uint16LittleEndian } from "./fields.ts";
+
+/** LINKTYPE_IEEE802_11_RADIOTAP: version, pad, length (little endian) of the whole header. */
+const RADIOTAP_HEADER_LENGTH = 8;
+
+export function decodeRadiotap(record: DecodingRecord, at: number, end: number): void {
+  if (end - at < RADIOTAP_HEADER_LENGTH) return cut(record, end);
+  const length = uint16LittleEndian(record.bytes, at + 2);
+  if (length < RADIOTAP_HEADER_LENGTH || length > end - at) return cut(record, end);
+  decodeIeee80211(record, at + length, end);
+}
+
+/** IEEE 802.11-2020 section 9.2.3: frame control, duration, three addresses, sequence control. */
+const HEADER_LENGTH = 24;
+/** The fourth address, where a frame travels between access points. */
+const ADDRESS_LENGTH = 6;
+const QOS_CONTROL_LENGTH = 2;
+const HT_CONTROL_LENGTH = 4;
+/** Frame control, first byte: type; subtype bits of data frames. */
+const TYPE = 0x0c;
+const DATA = 0x08;
+const NO_DATA = 0x40;
+const QOS = 0x80;
+/** Frame control, second byte. */
+const BETWEEN_ACCESS_POINTS = 0x03;
+const PROTECTED = 0x40;
+const HT_CONTROL = 0x80;
+
+/** Only data that is not encrypted is decoded further; its addresses are not Ethernet's. */
+export function decodeIeee80211(record: DecodingRecord, at: number, end: number): void {
+  if (end - at < 2) return cut(record, end);
+  const control = record.bytes[at]!;
+  const flags = record.bytes[at + 1]!;
+  // Control frames have shorter headers of many lengths.
+  if ((control & TYPE) !== DATA) return setPayload(record, at, end);
+  let length = HEADER_LENGTH;
+  if ((flags & BETWEEN_ACCESS_POINTS) === BETWEEN_ACCESS_POINTS) length += ADDRESS_LENGTH;
+  if ((control & QOS) !== 0) {
+    length += QOS_CONTROL_LENGTH;
+    if ((flags & HT_CONTROL) !== 0) length += HT_CONTROL_LENGTH;
+  }
+  if (end - at < length) return cut(record, end);
+  if ((control & NO_DATA) !== 0 || (flags & PROTECTED) !== 0) return setPayload(record, at + length, end);
+  decodeLlc(record, end - at - length, at + length, end);
+}
