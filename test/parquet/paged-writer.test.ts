@@ -7,7 +7,7 @@ import { type RandomTable, randomTable } from "./random-table.ts";
 import { gzip, metadata, readWithHyparquet, readWithParquetWasm, written } from "./read-back.ts";
 import { rowGroup, type Value } from "./table-values.ts";
 
-const TABLES = 60;
+const TABLES = 25;
 const seed = testSeed(20_260_801);
 
 const compressors: [string, PageCompressor | null][] = [
