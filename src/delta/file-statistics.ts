@@ -2,6 +2,10 @@ import type { ColumnStatistics } from "../columns/statistics.ts";
 
 /** Characters (code points) of a string bound that are kept; Spark keeps as many. */
 const STRING_BOUND_LENGTH = 32;
+/** Half of a pair, which UTF-8 cannot hold: a file has U+FFFD in its place. */
+const LONE_SURROGATE = /\p{Surrogate}/u;
+/** 9999-12-31T23:59:59.999Z. */
+const LAST_MILLISECOND = 253_402_300_799_999n;
 
 /**
  * The add action's `stats` (Delta protocol, "Per-file Statistics"): a JSON string with bounds and null counts of the
@@ -16,24 +20,27 @@ export function deltaStatistics(rows: number, columns: readonly ColumnStatistics
     const key = JSON.stringify(column.name);
     nullCounts.push(`${key}:${nullCount}`);
     if (bounds === null) continue;
-    const isTimestamp = column.type === "timestamp";
-    const min = isTimestamp ? timestampText(bounds.min as bigint, "floor") : minText(bounds.min);
-    const max = isTimestamp ? timestampText(bounds.max as bigint, "ceil") : maxText(bounds.max);
-    minValues.push(`${key}:${min}`);
+    const min =
+      column.type === "timestamp" ? timestampText(bounds.min as bigint, "floor") : minText(bounds.min);
+    const max =
+      column.type === "timestamp" ? timestampText(bounds.max as bigint, "ceil") : maxText(bounds.max);
+    if (min !== null) minValues.push(`${key}:${min}`);
     if (max !== null) maxValues.push(`${key}:${max}`);
   }
   // Written by hand, since JSON.stringify takes no BigInt and a Number would not hold every long.
   return `{"numRecords":${rows},"minValues":{${minValues}},"maxValues":{${maxValues}},"nullCount":{${nullCounts}}}`;
 }
 
-function minText(value: number | bigint | string): string {
-  return typeof value === "string" ? JSON.stringify(lowerBound(value)) : String(value);
+/** Null where no bound can be given. */
+function minText(value: number | bigint | string): string | null {
+  if (typeof value !== "string") return String(value);
+  return LONE_SURROGATE.test(value) ? null : JSON.stringify(lowerBound(value));
 }
 
 /** Null where no bound can be given. */
 function maxText(value: number | bigint | string): string | null {
   if (typeof value !== "string") return String(value);
-  const bound = upperBound(value);
+  const bound = LONE_SURROGATE.test(value) ? null : upperBound(value);
   return bound === null ? null : JSON.stringify(bound);
 }
 
@@ -63,11 +70,14 @@ function successor(point: number): number | null {
   return point === 0xd7ff ? 0xe000 : point + 1;
 }
 
-/** Milliseconds are what every reader takes (Delta protocol); microseconds are rounded outwards. */
-function timestampText(micros: bigint, rounding: "floor" | "ceil"): string {
+/**
+ * Milliseconds are what every reader takes (Delta protocol); microseconds are rounded outwards. Null for the last microseconds
+ * of the year 9999, since the year 10000 is what not every reader takes.
+ */
+function timestampText(micros: bigint, rounding: "floor" | "ceil"): string | null {
   let millis = micros / 1000n;
   const rest = micros % 1000n;
   if (rest < 0n) millis -= 1n;
   if (rounding === "ceil" && rest !== 0n) millis += 1n;
-  return JSON.stringify(new Date(Number(millis)).toISOString());
+  return millis > LAST_MILLISECOND ? null : JSON.stringify(new Date(Number(millis)).toISOString());
 }

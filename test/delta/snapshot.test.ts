@@ -1,0 +1,218 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, describe, expect, test } from "vitest";
+import { ConditionalLogStore } from "../../src/delta/conditional-log-store.ts";
+import { commitFileName, type LogStore } from "../../src/delta/log-store.ts";
+import { liveFiles, readSnapshot, refreshed } from "../../src/delta/snapshot.ts";
+import { TableRefusedError } from "../../src/errors.ts";
+import { MemoryObjectStore } from "../support/memory-object-store.ts";
+
+/** A log by delta-rs 1.6.0: versions 0 to 4, a classic checkpoint at 3 (see test/fixtures/README.md). */
+const FIXTURE = join(import.meta.dirname, "../fixtures/delta-log");
+const CHECKPOINT = "00000000000000000003.checkpoint.parquet";
+
+let store: MemoryObjectStore;
+let log: LogStore;
+beforeEach(async () => {
+  store = new MemoryObjectStore();
+  log = new ConditionalLogStore(store);
+  for (const name of await readdir(FIXTURE)) {
+    if (name !== "make.py") await store.put(`_delta_log/${name}`, await readFile(join(FIXTURE, name)));
+  }
+});
+
+const removeLog = async (...names: string[]) => await store.remove(names.map((name) => `_delta_log/${name}`));
+const putLog = async (name: string, text: string) =>
+  await store.put(`_delta_log/${name}`, new TextEncoder().encode(text));
+const commits = (...versions: number[]) => versions.map(commitFileName);
+
+/** Reads counted by file. */
+function counting(names: string[]): LogStore {
+  return {
+    repair: async () => {},
+    list: (from) => log.list(from),
+    commit: async (version, body) => await log.commit(version, body),
+    read: async (name, range) => {
+      names.push(name);
+      return await log.read(name, range);
+    },
+  };
+}
+
+describe("the newest state of a log that another engine wrote", () => {
+  test("is the same from the checkpoint as from the commits", async () => {
+    const snapshot = await readSnapshot(log);
+    expect(snapshot).toMatchObject({
+      version: 4,
+      protocol: { minReaderVersion: 1, minWriterVersion: 2 },
+      metadata: { partitionColumns: ["date"], configuration: {}, format: { provider: "parquet" } },
+    });
+    await removeLog(CHECKPOINT, "_last_checkpoint");
+    const replayed = await readSnapshot(log);
+    expect(replayed).toMatchObject({ ...snapshot, metadata: { ...snapshot?.metadata } });
+  });
+
+  test("needs no commit before the checkpoint, and reads none", async () => {
+    const read: string[] = [];
+    await readSnapshot(counting(read));
+    expect(new Set(read)).toEqual(new Set(["_last_checkpoint", CHECKPOINT, commitFileName(4)]));
+    await removeLog(...commits(0, 1, 2, 3));
+    expect((await readSnapshot(log))?.version).toBe(4);
+    await removeLog(...commits(4));
+    expect((await readSnapshot(log))?.version).toBe(3);
+  });
+
+  test.each<[string, string | null]>([
+    ["missing", null],
+    ["no JSON", '{"vers'],
+    ["stale", '{"version":1,"size":1}'],
+    ["beyond the log", '{"version":77,"size":1}'],
+    ["nonsense", '{"version":"3"}'],
+    ["an array", "[]"],
+  ])("is the same when _last_checkpoint is %s", async (_, hint) => {
+    if (hint === null) await removeLog("_last_checkpoint");
+    else await putLog("_last_checkpoint", hint);
+    const read: string[] = [];
+    expect((await readSnapshot(counting(read)))?.version).toBe(4);
+    expect(read).not.toContain(commitFileName(2));
+  });
+
+  test("holds the newest version of each application's transactions", async () => {
+    await putLog(commitFileName(5), '{"txn":{"appId":"a","version":1}}\n{"txn":{"appId":"b","version":7}}');
+    await putLog(commitFileName(6), '{"txn":{"appId":"a","version":9007199254740993}}');
+    expect((await readSnapshot(log))?.transactions).toEqual(
+      new Map<string, number | bigint>([
+        ["a", 9007199254740993n],
+        ["b", 7],
+      ]),
+    );
+  });
+
+  test("is found again from an earlier snapshot by what came since", async () => {
+    const earlier = await readSnapshot(log);
+    await putLog(commitFileName(5), '{"protocol":{"minReaderVersion":1,"minWriterVersion":4}}');
+    const read: string[] = [];
+    const now = await refreshed(counting(read), earlier!);
+    expect(now).toMatchObject({ version: 5, protocol: { minWriterVersion: 4 } });
+    expect(read).toEqual(commits(5));
+  });
+
+  test("is read anew when the earlier snapshot's version is gone", async () => {
+    const earlier = await readSnapshot(log);
+    await removeLog(...commits(4));
+    expect((await refreshed(log, earlier!))?.version).toBe(3);
+  });
+
+  test("of an empty log is none", async () => {
+    expect(await readSnapshot(new ConditionalLogStore(new MemoryObjectStore()))).toBeNull();
+  });
+});
+
+describe("logs that are refused, by name", () => {
+  test.each<[string, () => Promise<void>, string]>([
+    ["a missing commit", async () => await putLog(commitFileName(6), "{}"), "version 4 is followed by 6"],
+    [
+      "a gap after the checkpoint",
+      async () => await removeLog(...commits(4)).then(async () => await putLog(commitFileName(5), "{}")),
+      "version 3 is followed by 5",
+    ],
+    [
+      "an early log that is gone, without a checkpoint",
+      async () => await removeLog(...commits(0, 1), CHECKPOINT, "_last_checkpoint"),
+      "begins at version 2",
+    ],
+    ["a broken checkpoint", async () => await putLog(CHECKPOINT, "PAR1 is not enough"), CHECKPOINT],
+    [
+      "a log without metadata",
+      async () => {
+        await removeLog(...commits(0, 1, 2, 3, 4), CHECKPOINT, "_last_checkpoint");
+        await putLog(commitFileName(0), '{"protocol":{"minReaderVersion":1,"minWriterVersion":2}}');
+      },
+      "no metadata",
+    ],
+  ])("%s", async (_, spoil, named) => {
+    await spoil();
+    await expect(readSnapshot(log)).rejects.toThrow(TableRefusedError);
+    await expect(readSnapshot(log)).rejects.toThrow(named);
+  });
+
+  test("an incomplete multi-part checkpoint is no checkpoint", async () => {
+    const part = (await log.read(CHECKPOINT))!;
+    await removeLog(CHECKPOINT, "_last_checkpoint");
+    await store.put("_delta_log/00000000000000000003.checkpoint.0000000001.0000000002.parquet", part);
+    const read: string[] = [];
+    expect((await readSnapshot(counting(read)))?.version).toBe(4);
+    expect(read).toContain(commitFileName(0));
+  });
+
+  test("a complete multi-part checkpoint is read whole", async () => {
+    const part = (await log.read(CHECKPOINT))!;
+    await removeLog(CHECKPOINT, "_last_checkpoint", ...commits(0, 1, 2, 3));
+    // Both parts are the same here: the second changes nothing.
+    await store.put("_delta_log/00000000000000000003.checkpoint.0000000001.0000000002.parquet", part);
+    await store.put("_delta_log/00000000000000000003.checkpoint.0000000002.0000000002.parquet", part);
+    expect((await readSnapshot(log))?.version).toBe(4);
+  });
+});
+
+describe("the live files", () => {
+  const expected = [
+    {
+      path: expect.stringMatching(/^date=2026-01-02\//) as string,
+      partitionValues: { date: "2026-01-02" },
+      rows: 1,
+      size: 758,
+    },
+    {
+      path: expect.stringMatching(/^date=__HIVE/) as string,
+      partitionValues: { date: null },
+      rows: 1,
+      size: 763,
+    },
+    {
+      path: expect.stringMatching(/^date=2026-01-05\//) as string,
+      partitionValues: { date: "2026-01-05" },
+      rows: 1,
+      size: 768,
+    },
+  ];
+
+  test("are the same from the checkpoint as from the commits", async () => {
+    const fromCheckpoint = await liveFiles(log);
+    await removeLog(CHECKPOINT, "_last_checkpoint");
+    const fromCommits = await liveFiles(log);
+    expect(fromCommits).toMatchObject(expected);
+    const paths = (files: readonly { path: string }[]) => files.map(({ path }) => path).sort();
+    expect(paths(fromCheckpoint)).toEqual(paths(fromCommits));
+    expect(fromCheckpoint).toHaveLength(3);
+  });
+
+  test("a path is decoded once, and found by whichever way it was encoded", async () => {
+    const add = (path: string) => JSON.stringify({ add: { path, partitionValues: {}, size: 1 } });
+    await putLog(commitFileName(5), [add("a%20b%2520"), add("c=d"), add("gone")].join("\n"));
+    await putLog(commitFileName(6), '{"remove":{"path":"c%3Dd"}}\n{"remove":{"path":"gone"}}\n');
+    const paths = (await liveFiles(log)).map(({ path }) => path);
+    expect(paths).toContain("a b%20");
+    expect(paths).not.toContain("c=d");
+    expect(paths).not.toContain("gone");
+  });
+
+  test("a version that removes and adds a path has it, in whatever order", async () => {
+    await putLog(commitFileName(5), '{"add":{"path":"a","partitionValues":{},"size":1}}');
+    await putLog(
+      commitFileName(6),
+      '{"add":{"path":"a","partitionValues":{},"size":2}}\n{"remove":{"path":"a"}}',
+    );
+    expect((await liveFiles(log)).filter(({ path }) => path === "a")).toMatchObject([
+      { size: 2, rows: null },
+    ]);
+  });
+
+  test("a deletion vector is refused: rows would come back", async () => {
+    await putLog(
+      commitFileName(5),
+      '{"add":{"path":"a","partitionValues":{},"size":1,"deletionVector":{"storageType":"u"}}}',
+    );
+    await expect(liveFiles(log)).rejects.toThrow(/deletion vector/);
+  });
+});
