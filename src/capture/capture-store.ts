@@ -25,5 +25,5 @@ export interface CaptureStore {
    */
   open(source: CaptureSource): AsyncIterable<Uint8Array>;
   /** True while the very object version is still there. */
-  exists(source: Pick<CaptureSource, "bucket" | "key" | "eTag">): Promise<boolean>;
+  exists(source: Pick<CaptureSource, "bucket" | "key" | "eTag" | "versionId">): Promise<boolean>;
 }

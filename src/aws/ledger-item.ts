@@ -1,0 +1,78 @@
+import type { AttributeValue } from "@aws-sdk/client-dynamodb";
+import type { LedgerEntry } from "../manifest/ledger.ts";
+import type { SourceId } from "../manifest/source-id.ts";
+
+/** Hash key of the ledger's table; no source id, which is 32 hex digits, is equal to the watermark's. */
+export const KEY = "sourceId";
+export const WATERMARK_KEY = "watermark";
+
+/** Characters of a reason that are kept: an item, and a log line, stay small whatever a capture made us say. */
+const REASON_CHARACTERS = 4_000;
+
+type Item = Record<string, AttributeValue>;
+
+/** `expires`: epoch seconds, after which DynamoDB may remove the item. */
+export function toItem(id: SourceId, entry: LedgerEntry, expires: number): Item {
+  const item: Item = {
+    [KEY]: { S: id },
+    status: { S: entry.status },
+    expireTime: { N: String(expires) },
+  };
+  if (entry.capture !== undefined) item.capture = { S: entry.capture };
+  if (entry.status === "committed") {
+    item.version = { N: String(entry.version) };
+    if (entry.batchId !== undefined) item.batchId = { S: entry.batchId };
+    if (entry.packets !== undefined) item.packets = { N: String(entry.packets) };
+    if (entry.damage !== undefined) {
+      item.offset = { N: String(entry.damage.offset) };
+      item.reason = { S: entry.damage.reason.slice(0, REASON_CHARACTERS) };
+    }
+  } else if (entry.status === "rejected") {
+    item.offset = { N: String(entry.offset) };
+    item.reason = { S: entry.reason.slice(0, REASON_CHARACTERS) };
+  }
+  return item;
+}
+
+/** Throws an error for an item that this program did not write. */
+export function fromItem(item: Item): [SourceId, LedgerEntry] {
+  const id = text(item, KEY);
+  const status = text(item, "status");
+  if (status === "committed") {
+    const { capture, batchId, packets } = item;
+    return [
+      id,
+      {
+        status,
+        version: integer(item, "version"),
+        ...(capture === undefined ? {} : { capture: text(item, "capture") }),
+        ...(batchId === undefined ? {} : { batchId: text(item, "batchId") }),
+        ...(packets === undefined ? {} : { packets: integer(item, "packets") }),
+        ...(item.reason === undefined
+          ? {}
+          : { damage: { offset: integer(item, "offset"), reason: text(item, "reason") } }),
+      },
+    ];
+  }
+  const capture = text(item, "capture");
+  if (status === "empty") return [id, { status, capture }];
+  if (status !== "rejected") throw new Error(`the ledger's item of ${id} has the unknown status "${status}"`);
+  return [id, { status, capture, reason: text(item, "reason"), offset: integer(item, "offset") }];
+}
+
+function text(item: Item, name: string): string {
+  const value = item[name]?.S;
+  if (value === undefined) throw new Error(`the ledger's item ${shown(item)} has no text "${name}"`);
+  return value;
+}
+
+function integer(item: Item, name: string): number {
+  const value = Number(item[name]?.N);
+  if (!Number.isSafeInteger(value))
+    throw new Error(`the ledger's item ${shown(item)} has no number "${name}"`);
+  return value;
+}
+
+function shown(item: Item): string {
+  return JSON.stringify(item).slice(0, 200);
+}

@@ -1,0 +1,112 @@
+import { CreateTableCommand } from "@aws-sdk/client-dynamodb";
+import { CreateBucketCommand } from "@aws-sdk/client-s3";
+import { CreateQueueCommand } from "@aws-sdk/client-sqs";
+import { type AwsClients, createClients } from "../../../src/aws/clients.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import { type Door, openDoor } from "./door.ts";
+import { DynamoDbServer } from "./dynamodb-server.ts";
+import { Faults } from "./faults.ts";
+import { quickRetries } from "./quick-retries.ts";
+import { S3Server } from "./s3-server.ts";
+import { SqsServer } from "./sqs-server.ts";
+
+export const BUCKET = "lake";
+export const LOG_TABLE = "delta_log";
+export const LEDGER_TABLE = "ledger";
+
+/** One process' clients, with the faults and counts that are its own. */
+export interface Visitor {
+  readonly clients: AwsClients;
+  readonly faults: Faults;
+}
+
+/** S3, SQS and DynamoDB on this machine. Each visitor comes in by doors of its own. */
+export class Cloud {
+  readonly s3: S3Server;
+  readonly sqs: SqsServer;
+  readonly dynamodb: DynamoDbServer;
+  readonly #doors: Door[] = [];
+  readonly #clients: AwsClients[] = [];
+
+  private constructor(clock: Clock, dynamodb: DynamoDbServer) {
+    this.s3 = new S3Server(clock);
+    this.sqs = new SqsServer(clock);
+    this.dynamodb = dynamodb;
+  }
+
+  /** With the bucket and the two DynamoDB tables. */
+  static async start(clock: Clock = systemClock): Promise<Cloud> {
+    const cloud = new Cloud(clock, await DynamoDbServer.start());
+    const { clients } = await cloud.enter();
+    await createResources(clients, { bucket: BUCKET, logTable: LOG_TABLE, ledgerTable: LEDGER_TABLE });
+    return cloud;
+  }
+
+  async enter(): Promise<Visitor> {
+    const faults = new Faults();
+    const doors = await Promise.all(
+      [this.s3, this.sqs, this.dynamodb].map((service) => openDoor(service, faults)),
+    );
+    this.#doors.push(...doors);
+    const [s3, sqs, dynamodb] = doors.map((door) => door.url) as [string, string, string];
+    const clients = createClients({
+      region: "eu-central-1",
+      endpoints: { s3, sqs, dynamodb },
+      credentials: { accessKeyId: "test", secretAccessKey: "test" },
+      retryStrategy: quickRetries(),
+    });
+    this.#clients.push(clients);
+    return { clients, faults };
+  }
+
+  async close(): Promise<void> {
+    for (const { s3, sqs, dynamodb } of this.#clients) {
+      s3.destroy();
+      sqs.destroy();
+      dynamodb.destroy();
+    }
+    await Promise.all(this.#doors.map((door) => door.close()));
+    await this.dynamodb.close();
+  }
+}
+
+/** Names of what {@link createResources} makes; null leaves one out. */
+export interface ResourceNames {
+  readonly bucket: string | null;
+  readonly logTable: string | null;
+  readonly ledgerTable: string | null;
+}
+
+/** Bucket and tables as the stack makes them. */
+export async function createResources(clients: AwsClients, names: ResourceNames): Promise<void> {
+  const { bucket, logTable, ledgerTable } = names;
+  if (bucket !== null) {
+    const CreateBucketConfiguration = { LocationConstraint: "eu-central-1" } as const;
+    await clients.s3.send(new CreateBucketCommand({ Bucket: bucket, CreateBucketConfiguration }));
+  }
+  if (logTable !== null) await createTable(clients, logTable, ["tablePath", "fileName"]);
+  if (ledgerTable !== null) await createTable(clients, ledgerTable, ["sourceId"]);
+}
+
+/** Keys are strings: the hash key, then perhaps the range key. */
+async function createTable(clients: AwsClients, TableName: string, keys: readonly string[]): Promise<void> {
+  await clients.dynamodb.send(
+    new CreateTableCommand({
+      TableName,
+      AttributeDefinitions: keys.map((AttributeName) => ({ AttributeName, AttributeType: "S" })),
+      KeySchema: keys.map((AttributeName, i) => ({ AttributeName, KeyType: i === 0 ? "HASH" : "RANGE" })),
+      BillingMode: "PAY_PER_REQUEST",
+    }),
+  );
+}
+
+/** The queue's URL for these clients. */
+export async function createQueue(
+  clients: AwsClients,
+  name: string,
+  Attributes: Record<string, string> = {},
+): Promise<string> {
+  const { QueueUrl } = await clients.sqs.send(new CreateQueueCommand({ QueueName: name, Attributes }));
+  if (QueueUrl === undefined) throw new Error(`no URL came for the queue ${name}`);
+  return QueueUrl;
+}
