@@ -1,0 +1,93 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll } from "vitest";
+import { DynamoDbLedger } from "../../src/aws/dynamodb-ledger.ts";
+import { DynamoDbLogStore } from "../../src/aws/dynamodb-log-store.ts";
+import { S3ObjectStore } from "../../src/aws/s3-object-store.ts";
+import { tableLocation } from "../../src/aws/table-location.ts";
+import { ConditionalLogStore } from "../../src/delta/conditional-log-store.ts";
+import { ledgerConformance } from "../conformance/ledger.ts";
+import { logStoreConformance } from "../conformance/log-store.ts";
+import { objectStoreConformance } from "../conformance/object-store.ts";
+import { openServers, type Servers, serverName, skipped } from "../support/aws/servers.ts";
+
+let servers: Servers;
+beforeAll(async () => {
+  servers = await openServers();
+});
+afterAll(async () => await servers.close());
+
+/** A folder of its own for each test. */
+function freshTable() {
+  return tableLocation(`s3://${servers.bucket}/lake/packets-${randomUUID()}`);
+}
+
+const close = async () => {};
+
+objectStoreConformance(
+  `S3, ${serverName}`,
+  async () => {
+    const table = freshTable();
+    const open = () => new S3ObjectStore(servers.clients.s3, table);
+    return { store: open(), another: open, close };
+  },
+  { largeObject: 20 * 1024 * 1024, skip: skipped({}) },
+);
+
+logStoreConformance(
+  `conditional, on S3, ${serverName}`,
+  async () => {
+    const table = freshTable();
+    const store = new S3ObjectStore(servers.clients.s3, table);
+    return {
+      log: new ConditionalLogStore(store),
+      another: () => new ConditionalLogStore(new S3ObjectStore(servers.clients.s3, table)),
+      putFile: async (name, body) => await store.put(`_delta_log/${name}`, body),
+      close,
+    };
+  },
+  skipped({}),
+);
+
+logStoreConformance(
+  `DynamoDB, ${serverName}`,
+  async () => {
+    const table = freshTable();
+    const store = new S3ObjectStore(servers.clients.s3, table);
+    const opened: DynamoDbLogStore[] = [];
+    const open = () => {
+      const log = new DynamoDbLogStore({
+        dynamodb: servers.clients.dynamodb,
+        logTable: servers.logTable,
+        store,
+        tablePath: table.tablePath,
+        now: Date.now,
+        newId: randomUUID,
+      });
+      opened.push(log);
+      return log;
+    };
+    return {
+      log: open(),
+      another: open,
+      putFile: async (name, body) => await store.put(`_delta_log/${name}`, body),
+      close: async () => void (await Promise.all(opened.map((log) => log.settled()))),
+    };
+  },
+  skipped({}),
+);
+
+ledgerConformance(
+  `DynamoDB, ${serverName}`,
+  async () => {
+    const ledgerTable = await servers.createLedgerTable();
+    const open = () =>
+      new DynamoDbLedger({
+        dynamodb: servers.clients.dynamodb,
+        ledgerTable,
+        keepSeconds: 90 * 86_400,
+        now: Date.now,
+      });
+    return { ledger: open(), another: open, close };
+  },
+  skipped({}),
+);
