@@ -145,9 +145,12 @@ export function b(day: number): string {
 });
 
 function sourcesIn(folder: string): SourceText[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
-    .map((entry) => `${entry.parentPath}/${entry.name}`)
-    .sort()
-    .map((path) => ({ path, text: readFileSync(path, "utf8") }));
+  return (
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      // Ambient declarations say what other people's packages export.
+      .filter((entry) => entry.isFile() && entry.name.endsWith(".ts") && !entry.name.endsWith(".d.ts"))
+      .map((entry) => `${entry.parentPath}/${entry.name}`)
+      .sort()
+      .map((path) => ({ path, text: readFileSync(path, "utf8") }))
+  );
 }
