@@ -1,5 +1,5 @@
 import type { DecodingRecord } from "./decoding-record.ts";
-import { cut, setPayload, uint16 } from "./fields.ts";
+import { cut, malformed, setPayload, uint16 } from "./fields.ts";
 import { decodeIpv4 } from "./ipv4.ts";
 import { decodeIpv6 } from "./ipv6.ts";
 
@@ -51,7 +51,8 @@ export function decodeNsh(record: DecodingRecord, at: number, end: number): void
   if (end - at < 8) return cut(record, end);
   const { bytes } = record;
   const length = (bytes[at + 1]! & 0x3f) * 4;
-  if (length < 8 || end - at < length) return cut(record, end);
+  if (length < 8) return malformed(record);
+  if (end - at < length) return cut(record, end);
   switch (bytes[at + 3]) {
     case 1:
       return decodeIpv4(record, at + length, end);

@@ -39,7 +39,8 @@ function decodeNetfilterMessage(record: DecodingRecord, at: number, end: number,
   const { bytes } = record;
   const family = bytes[at]!;
   at += 4;
-  while (end - at >= 4) {
+  while (at < end) {
+    if (end - at < 4) return cut(record, end);
     const length = uint16LittleEndian(bytes, at);
     if (length < 4) break;
     if ((uint16LittleEndian(bytes, at + 2) & 0x7fff) === payloadType) {
