@@ -164,6 +164,8 @@ function createColumns(hashSeed: number) {
     decode_status: new EnumBuilder(decodeStatusNames),
     ingested_at: new TimestampBuilder(),
     frame: new BinaryBuilder(),
+    module_device_id: new IntegerBuilder(),
+    module_interface_id: new LongBuilder(),
   } satisfies Record<FileColumnName, unknown>;
 }
 
@@ -236,7 +238,10 @@ function appender(
   };
 }
 
-type VehicleColumnName = Extract<FileColumnName, `${"can" | "someip" | "doip" | "uds" | "ptp"}_${string}`>;
+type VehicleColumnName = Extract<
+  FileColumnName,
+  `${"can" | "someip" | "doip" | "uds" | "ptp" | "module"}_${string}`
+>;
 
 /** The protocols of vehicles; as {@link appender}. */
 function vehicleAppender(
@@ -246,7 +251,7 @@ function vehicleAppender(
   const { someip_service_id, someip_method_id, someip_client_id, someip_session_id, ...rest2 } = rest1;
   const { someip_interface_version, someip_message_type, someip_return_code, someip_count, ...rest3 } = rest2;
   const { doip_payload_type, doip_source_address, doip_target_address, uds_service_id, ...rest4 } = rest3;
-  const { ptp_message_type, ptp_sequence_id, ...rest } = rest4;
+  const { ptp_message_type, ptp_sequence_id, module_device_id, module_interface_id, ...rest } = rest4;
   rest satisfies Record<string, never>;
 
   return (row, record) => {
@@ -270,5 +275,7 @@ function vehicleAppender(
     uds_service_id.values[row] = record.udsServiceId;
     ptp_message_type.values[row] = record.ptpMessageType;
     ptp_sequence_id.values[row] = record.ptpSequenceId;
+    module_device_id.values[row] = record.moduleDeviceId;
+    module_interface_id.values[row] = record.moduleInterfaceId;
   };
 }

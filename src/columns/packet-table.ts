@@ -97,6 +97,12 @@ const columns = [
   ),
   filtered("ingested_at", "timestamp", "when the converter read it"),
   column("frame", "binary", "the captured bytes, whole; null for a record inside a capture module's packet"),
+  filtered(
+    "module_device_id",
+    "integer",
+    "capture module (TECMP, ASAM CMP) that recorded the frame; null elsewhere",
+  ),
+  filtered("module_interface_id", "long", "the module's interface or channel; null elsewhere"),
 ] as const satisfies readonly ColumnDefinition[];
 
 /** Every column's name, in the table's order. */
