@@ -67,7 +67,7 @@ function verdictsOf(body: string, rules: IntakeRules, envelopes: number): Verdic
 }
 
 function s3Record(record: unknown, rules: IntakeRules): Verdict {
-  if (!isFields(record)) return { refused: `a record is no object: ${shown(JSON.stringify(record))}` };
+  if (!isFields(record)) return { refused: `a record is no object: ${shown(record)}` };
   if (record.eventSource !== "aws:s3")
     return { refused: `a record is of ${shown(record.eventSource)}, not of S3` };
   if (typeof record.eventVersion !== "string" || !/^2\.\d+$/.test(record.eventVersion)) {
@@ -182,6 +182,8 @@ function isFields(value: unknown): value is Fields {
 /** Short, whatever it is: it goes into logs. */
 function shown(value: unknown): string {
   if (value === undefined) return "missing";
-  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "nothing");
+  // Not as JSON: what is nested a hundred thousand deep would overflow the stack.
+  if (typeof value === "object" && value !== null) return Array.isArray(value) ? "a list" : "an object";
+  const text = String(value);
   return JSON.stringify(text.length > 120 ? `${text.slice(0, 120)}...` : text);
 }
