@@ -4,12 +4,15 @@ import { type DecompressionLimits, decompressed } from "./decompress.ts";
 import { DamagedStreamError, type Decompressors } from "./decompressor.ts";
 import type { FrameSink } from "./frame.ts";
 
-/** Bytes parsed between two calls of `pause`, so that what the sink collects stays bounded whatever the chunks. */
+/**
+ * `pause` is called at multiples of so many bytes of the (decompressed) capture and at its end: what the sink collects stays
+ * bounded, and where it is interrupted does not depend on the chunks in which a store gives the capture.
+ */
 const SLICE = 256 * 1024;
 
 /**
- * Reads a whole capture, compressed or not, and gives its packets to `sink`. `pause` is awaited now and then, no later than
- * every 256 KiB: there the caller can make room for what comes. Damage is a value; errors of the source, of `pause` and
+ * Reads a whole capture, compressed or not, and gives its packets to `sink`. `pause` is awaited every 256 KiB of the capture
+ * and at its end: there the caller can make room for what comes. Damage is a value; errors of the source, of `pause` and
  * `sink`, and `RejectedError` for a decompression bomb are thrown.
  */
 export function readCapture(
@@ -30,17 +33,25 @@ export async function readInto(
   limits: DecompressionLimits,
   pause?: () => Promise<void>,
 ): Promise<CaptureEnd> {
+  let position = 0;
+  let broken: string | undefined;
   try {
     for await (const chunk of decompressed(chunks, decompressors, limits)) {
-      for (let at = 0; at < chunk.length; at += SLICE) {
-        if (!reader.push(chunk.subarray(at, at + SLICE))) return reader.finish();
-        await pause?.();
+      let wanted = true;
+      for (let at = 0; wanted && at < chunk.length; ) {
+        const slice = chunk.subarray(at, at + SLICE - (position % SLICE));
+        wanted = reader.push(slice);
+        at += slice.length;
+        position += slice.length;
+        if (position % SLICE === 0) await pause?.();
       }
+      if (!wanted) break;
     }
-    return reader.finish();
   } catch (error) {
     // The stream's damage is the cause; that the capture ends inside a packet is its consequence.
-    if (error instanceof DamagedStreamError) return reader.finish(error.message);
-    throw error;
+    if (!(error instanceof DamagedStreamError)) throw error;
+    broken = error.message;
   }
+  if (position % SLICE !== 0) await pause?.();
+  return reader.finish(broken);
 }

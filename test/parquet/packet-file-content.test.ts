@@ -149,6 +149,17 @@ describe.each(writers)("files of packets, written with %s", (_, parquet) => {
     }
   });
 
+  test("are the same bytes whatever the chunks in which the capture comes", async () => {
+    const { bytes } = captureOf(2000);
+    const [a, b] = await Promise.all(
+      [bytes.length, 70_001].map(async (chunk) => await converted(bytes, parquet, 1, chunk)),
+    );
+    expect(bytes.length).toBeGreaterThan(256 * 1024);
+    for (const [path, { body }] of a?.objects ?? []) {
+      expect(Buffer.compare(body, b?.objects.get(path)?.body ?? Buffer.alloc(0)), path).toBe(0);
+    }
+  });
+
   test("have names of the batch id and characters that no store or engine escapes", async () => {
     const { written } = await converted(captureOf(20).bytes, parquet);
     for (const { path } of written) {
