@@ -153,9 +153,10 @@ async function convertCapture(
     ingestedMs: ports.now(),
   });
   let tableError: unknown;
+  let end: CaptureEnd;
   try {
     const decoder = new PacketDecoder((record) => files.append(record));
-    const end = await readCapture(
+    end = await readCapture(
       ports.captures.open(source),
       ports.decompressors,
       (frame) => decoder.decode(frame),
@@ -171,19 +172,28 @@ async function convertCapture(
         }
       },
     );
-    if (end.kind !== "rejected" && end.packets > 0) await files.keep();
-    else await files.takeBack();
-    return { source, id, ...resultOf(end) };
   } catch (error) {
-    if (tableError !== undefined) throw error;
+    const failure = tableError === undefined ? failureOf(error) : null;
+    if (failure === null) throw error;
     await files.takeBack();
-    if (error instanceof RejectedError) {
-      return { source, id, outcome: "rejected", reason: error.message, offset: error.offset };
-    }
-    if (error instanceof SupersededError) return { source, id, outcome: "superseded", reason: error.message };
-    if (error instanceof RetryableError) return { source, id, outcome: "failed", reason: error.message };
-    throw error;
+    return { source, id, ...failure };
   }
+  // Outside of the capture's own errors: when the table's store fails here, the whole batch ends.
+  if (end.kind !== "rejected" && end.packets > 0) await files.keep();
+  else await files.takeBack();
+  return { source, id, ...resultOf(end) };
+}
+
+/** What an error says of the capture that was being read; null for one that is not the capture's. */
+function failureOf(
+  error: unknown,
+): OutcomeOnly<Extract<CaptureResult, { outcome: "rejected" | "superseded" | "failed" }>> | null {
+  if (error instanceof RejectedError) {
+    return { outcome: "rejected", reason: error.message, offset: error.offset };
+  }
+  if (error instanceof SupersededError) return { outcome: "superseded", reason: error.message };
+  if (error instanceof RetryableError) return { outcome: "failed", reason: error.message };
+  return null;
 }
 
 type CaptureOutcome = Exclude<CaptureResult, { outcome: "duplicate" | "superseded" | "failed" }>;
