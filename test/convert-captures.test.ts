@@ -1,0 +1,348 @@
+import { gzipSync } from "node:zlib";
+import { parquetReadObjects } from "hyparquet";
+import { compressors } from "hyparquet-compressors";
+import { beforeEach, describe, expect, test } from "vitest";
+import type { CaptureSource } from "../src/capture/capture-store.ts";
+import { type ConversionOutcome, type ConverterLimits, convertCaptures } from "../src/convert-captures.ts";
+import { RetryableError, SupersededError } from "../src/errors.ts";
+import { sourceId } from "../src/manifest/source-id.ts";
+import { nodeDecompressors } from "../src/node/compression.ts";
+import { sha256 } from "../src/node/hash.ts";
+import { pagedParquetWriter } from "../src/parquet/paged-writer.ts";
+import { converterDefaults } from "../src/settings.ts";
+import { gzip, metadata } from "./parquet/read-back.ts";
+import { concatenated, filling, pcap, pcapHeader } from "./support/capture-builder.ts";
+import { MemoryCaptureStore } from "./support/memory-capture-store.ts";
+import { MemoryLedger } from "./support/memory-ledger.ts";
+import { MemoryObjectStore } from "./support/memory-object-store.ts";
+
+const NOW = 1_772_352_000_000;
+const DAY = 86_400;
+
+let captures: MemoryCaptureStore;
+let table: MemoryObjectStore;
+let ledger: MemoryLedger;
+let batches: number;
+
+beforeEach(() => {
+  captures = new MemoryCaptureStore();
+  table = new MemoryObjectStore();
+  ledger = new MemoryLedger();
+  batches = 0;
+});
+
+function convert(
+  sources: readonly CaptureSource[],
+  limits: Partial<ConverterLimits> = {},
+  onCapture: (result: { readonly outcome: string }) => void = () => {},
+): Promise<ConversionOutcome> {
+  const ports = {
+    captures,
+    table,
+    ledger,
+    decompressors: nodeDecompressors,
+    parquet: pagedParquetWriter({ compressor: gzip }),
+    sha256,
+    now: () => NOW,
+    newBatchId: () => `batch-${batches++}`,
+    onCapture,
+  };
+  return convertCaptures(sources, ports, { ...converterDefaults, ...limits });
+}
+
+const id = (source: CaptureSource) => sourceId(source, sha256);
+
+/** A capture of `packets` packets, the n-th at second n of day `day`. */
+function capture(packets: number, day = 20_000): Uint8Array {
+  const records = Array.from({ length: packets }, (_, i) => ({
+    seconds: day * DAY + i,
+    bytes: filling(20, i),
+  }));
+  return pcap({}, records);
+}
+
+/** `key packet_number` of all rows in the manifest's files, in the files' order. */
+async function rowsOf({ manifest }: ConversionOutcome): Promise<string[]> {
+  const rows: string[] = [];
+  for (const { path, size, rows: count } of manifest?.files ?? []) {
+    const body = table.objects.get(path)?.body;
+    if (body?.length !== size)
+      throw new Error(`${path} has ${body?.length} bytes, the manifest says ${size}`);
+    const content = await parquetReadObjects({ file: body.slice().buffer as ArrayBuffer, compressors });
+    expect(content).toHaveLength(count);
+    for (const { capture: from, packet_number } of content) {
+      rows.push(`${String(from).replace("s3://captures/", "")} ${packet_number}`);
+    }
+  }
+  return rows;
+}
+
+const numbered = (key: string, packets: number) =>
+  Array.from({ length: packets }, (_, i) => `${key} ${i + 1}`);
+const outcomes = ({ results }: ConversionOutcome) =>
+  results.map(({ source, outcome }) => [source.key, outcome]);
+
+describe("failures of the table's store", () => {
+  const steps = ["write", "commit"] as const;
+  describe.each(steps)("in %s", (step) => {
+    /** Fails the `nth` call of the step. */
+    function failing(nth: number): void {
+      let calls = 0;
+      const create = table.create.bind(table);
+      table.create = (path) => {
+        const writer = create(path);
+        const original = writer[step].bind(writer) as (chunk: Uint8Array) => Promise<never>;
+        const replaced = async (chunk: Uint8Array) => {
+          if (++calls === nth) throw new RetryableError("throttled");
+          return await original(chunk);
+        };
+        return Object.assign(writer, { [step]: replaced });
+      };
+    }
+
+    test.each([1, 2, 3])("end the batch, and nothing is announced (call %i)", async (nth) => {
+      // Large ones among small ones: files are put in the middle of the batch, at a capture's end, and at the batch's.
+      const sizes = { "car/a": 60, "car/b": 12_000, "car/c": 12_000 };
+      const sources = Object.entries(sizes).map(([key, packets]) => captures.put(key, capture(packets)));
+      const text = captures.put("car/d.txt", filling(30));
+      failing(nth);
+      const seen: string[] = [];
+      const limits = { rows: 50, fileBytes: 1 << 30 };
+      const converting = convert([...sources, text], limits, ({ outcome }) => seen.push(outcome));
+      await expect(converting).rejects.toThrow(new RetryableError("throttled"));
+      expect(seen).not.toContain("failed");
+      expect(ledger.entries.size).toBe(0);
+    });
+  });
+});
+
+test("many small captures are not held beyond the limit of rows, and share few files", async () => {
+  const sources = Array.from({ length: 60 }, (_, i) => captures.put(`car/${i}`, capture(40)));
+  const outcome = await convert(sources, { rows: 100 });
+  expect(outcome.manifest?.files).toHaveLength(1);
+  const [file] = outcome.manifest?.files ?? [];
+  const groups = metadata(table.objects.get(file?.path ?? "")?.body ?? new Uint8Array(0)).row_groups;
+  for (const { num_rows } of groups) expect(Number(num_rows)).toBeLessThan(100 + 40);
+  expect(await rowsOf(outcome)).toHaveLength(2400);
+});
+
+test("more captures than a manifest may have are a caller's error, before anything is read", async () => {
+  const source = captures.put("car/a", capture(1));
+  const converting = convert(Array.from({ length: 50_001 }, () => source));
+  await expect(converting).rejects.toThrow(/50001 captures .* at most 50000/);
+  expect(captures.opened).toEqual([]);
+});
+
+test("no capture is no manifest", async () => {
+  expect(await convert([])).toEqual({ results: [], manifest: null });
+});
+
+describe("good captures", () => {
+  test("give one manifest with their files and sources", async () => {
+    const a = captures.put("car-1/a.pcap", capture(3));
+    const b = { ...captures.put("car-2/b.pcap", capture(2, 20_001)), versionId: "v7" };
+    const outcome = await convert([a, b]);
+    expect(outcome.manifest).toMatchObject({
+      manifestVersion: 1,
+      batchId: "batch-0",
+      createdMs: NOW,
+      files: [
+        { path: "date=2024-10-04/batch-0-00000.parquet", partitionValues: { date: "2024-10-04" }, rows: 3 },
+        { path: "date=2024-10-05/batch-0-00001.parquet", partitionValues: { date: "2024-10-05" }, rows: 2 },
+      ],
+    });
+    const { vehicleId: _, ...whereA } = a;
+    const { vehicleId: __, ...whereB } = b;
+    expect(outcome.manifest?.sources).toEqual([
+      { id: id(a), ...whereA, packets: 3 },
+      { id: id(b), ...whereB, packets: 2 },
+    ]);
+    expect(await rowsOf(outcome)).toEqual([...numbered("car-1/a.pcap", 3), ...numbered("car-2/b.pcap", 2)]);
+  });
+
+  test("lie in the files by vehicle, then capture, whatever the order they came in", async () => {
+    const keys = ["car-2/a", "car-1/b", "car-10/z", "car-1/a", "\u{1f697}/x", "\ufffd/y"];
+    const sources = keys.map((key) => captures.put(key, capture(1)));
+    sources.push(captures.put("no-vehicle", capture(1), null));
+    const expected = ["no-vehicle", "car-1/a", "car-1/b", "car-10/z", "car-2/a", "\ufffd/y", "\u{1f697}/x"];
+    for (const order of [sources, sources.toReversed()]) {
+      expect(await rowsOf(await convert(order))).toEqual(expected.map((key) => `${key} 1`));
+    }
+  });
+
+  test("back to back in one object are one source", async () => {
+    const source = captures.put("car/two.pcap", concatenated(capture(2), capture(3)));
+    const outcome = await convert([source]);
+    expect(outcome.manifest?.sources).toMatchObject([{ packets: 5 }]);
+    expect(await rowsOf(outcome)).toEqual(numbered("car/two.pcap", 5));
+  });
+});
+
+describe("duplicates", () => {
+  test("named twice in one call are converted once", async () => {
+    const source = captures.put("car/a", capture(2));
+    const outcome = await convert([source, source, { ...source }]);
+    expect(outcomes(outcome).sort()).toEqual([
+      ["car/a", "converted"],
+      ["car/a", "duplicate"],
+      ["car/a", "duplicate"],
+    ]);
+    expect(outcome.manifest?.sources).toHaveLength(1);
+    expect(await rowsOf(outcome)).toEqual(numbered("car/a", 2));
+  });
+
+  test("that the ledger knows as committed are left out, unread, with what it knows", async () => {
+    const source = captures.put("car/a", capture(2));
+    const known = { status: "committed", version: 3, damage: { offset: 7, reason: "cut" } } as const;
+    ledger.entries.set(id(source), known);
+    const results = [{ source, id: id(source), outcome: "duplicate", known }];
+    expect(await convert([source])).toEqual({ manifest: null, results });
+    expect(captures.opened).toEqual([]);
+  });
+
+  test("that the ledger knows as rejected or empty are tried again", async () => {
+    const [a, b] = [captures.put("car/a", capture(1)), captures.put("car/b", capture(1))];
+    ledger.entries.set(id(a), { status: "rejected", capture: a.capture, reason: "", offset: 0 });
+    ledger.entries.set(id(b), { status: "empty", capture: b.capture });
+    expect(outcomes(await convert([a, b])).map(([, outcome]) => outcome)).toEqual(["converted", "converted"]);
+  });
+
+  test("under another eTag are other sources", async () => {
+    const a = captures.put("car/a", capture(2));
+    expect((await convert([a, { ...a, eTag: "other" }])).manifest?.sources).toHaveLength(2);
+  });
+});
+
+describe("captures that give no row", () => {
+  test("what is no capture is rejected, and noted in the ledger with the reason", async () => {
+    const text = captures.put("car/notes.txt", new TextEncoder().encode("gateway restarted"));
+    const good = captures.put("car/z.pcap", capture(1));
+    const outcome = await convert([text, good]);
+    const reason = expect.stringMatching(/^not a capture: it begins with 67 61 74 65/);
+    expect([...ledger.entries]).toEqual([
+      [id(text), { status: "rejected", capture: text.capture, reason, offset: 0 }],
+    ]);
+    expect(outcome.manifest?.sources.map(({ key }) => key)).toEqual(["car/z.pcap"]);
+  });
+
+  test("one larger than the limit is rejected unread, with both sizes", async () => {
+    const source = captures.put("car/a", capture(10));
+    const { results } = await convert([source], { captureBytes: source.size - 1 });
+    const reason = `${source.size} bytes: a capture may have ${source.size - 1} (setting captureBytes)`;
+    expect(results).toMatchObject([{ outcome: "rejected", reason }]);
+    expect(ledger.entries.get(id(source))).toMatchObject({ status: "rejected", reason });
+    expect(captures.opened).toEqual([]);
+    expect((await convert([source], { captureBytes: source.size })).manifest).not.toBeNull();
+  });
+
+  test("a decompression bomb is rejected, and its packets are in no file", async () => {
+    const bomb = captures.put("car/bomb.pcap.gz", gzipSync(capture(20_000)));
+    const good = captures.put("car/a", capture(2));
+    const outcome = await convert([bomb, good], { decompressedBytes: 100_000 });
+    const reason = expect.stringContaining("decompression bomb");
+    expect(ledger.entries.get(id(bomb))).toMatchObject({ status: "rejected", reason });
+    expect(await rowsOf(outcome)).toEqual(numbered("car/a", 2));
+  });
+
+  test("one whose packets lie on too many dates is rejected, and its packets are in no file", async () => {
+    const records = Array.from({ length: 5 }, (_, i) => ({ seconds: i * DAY, bytes: filling(20) }));
+    const clock = captures.put("car/clock", pcap({}, records));
+    const good = captures.put("car/good", capture(1, 2));
+    const outcome = await convert([clock, good], { datesPerCapture: 4 });
+    const reason = expect.stringContaining("more than 4 different dates");
+    expect(ledger.entries.get(id(clock))).toMatchObject({ status: "rejected", reason });
+    expect(await rowsOf(outcome)).toEqual(["car/good 1"]);
+  });
+
+  test.each([
+    ["no byte", new Uint8Array(0)],
+    ["a header alone", pcapHeader({})],
+  ])("one of %s is empty, and noted so in the ledger", async (_, bytes) => {
+    const source = captures.put("car/a", bytes);
+    const results = [{ source, id: id(source), outcome: "empty" }];
+    expect(await convert([source])).toEqual({ manifest: null, results });
+    expect([...ledger.entries]).toEqual([[id(source), { status: "empty", capture: source.capture }]]);
+    expect(table.objects.size).toBe(0);
+  });
+
+  test("one that is gone is superseded, and noted nowhere", async () => {
+    const source = captures.put("car/a", capture(1));
+    captures.remove("car/a");
+    const { results, manifest } = await convert([source]);
+    expect(results).toMatchObject([{ outcome: "superseded", reason: "s3://captures/car/a is gone" }]);
+    expect([manifest, ledger.entries.size]).toEqual([null, 0]);
+  });
+
+  test("one replaced half way is superseded, and its packets are in no file", async () => {
+    const source = captures.put("car/a", capture(500));
+    captures.fail("car/a", new SupersededError("replaced"), 5000);
+    const outcome = await convert([source, captures.put("car/b", capture(1))], { rows: 20 });
+    expect(outcomes(outcome)[0]).toEqual(["car/a", "superseded"]);
+    expect(await rowsOf(outcome)).toEqual(["car/b 1"]);
+  });
+});
+
+describe("a damaged capture", () => {
+  test("keeps every complete packet; offset and reason are in the manifest", async () => {
+    const whole = capture(10);
+    const outcome = await convert([captures.put("car/a", whole.subarray(0, whole.length - 5))]);
+    const damage = { offset: 24 + 9 * 36, reason: expect.stringContaining("cut short") };
+    expect(outcome.results).toMatchObject([{ outcome: "converted", packets: 9, damage }]);
+    expect(outcome.manifest?.sources).toMatchObject([{ packets: 9, damage }]);
+    expect(await rowsOf(outcome)).toEqual(numbered("car/a", 9));
+    expect(ledger.entries.size).toBe(0);
+  });
+
+  test("in its compressed form keeps the packets before the damage", async () => {
+    const bytes = gzipSync(capture(2000), { level: 0 });
+    const outcome = await convert([captures.put("car/a.gz", bytes.subarray(0, bytes.length / 2))]);
+    const [source] = outcome.manifest?.sources ?? [];
+    expect(source?.packets).toBeGreaterThan(900);
+    expect(source?.damage?.reason).toBeDefined();
+    expect(await rowsOf(outcome)).toEqual(numbered("car/a.gz", source?.packets ?? 0));
+  });
+});
+
+describe("failures", () => {
+  test("of reading one capture take its rows back, and the neighbours go on", async () => {
+    const sources = ["car/a", "car/b", "car/c"].map((key) => captures.put(key, capture(100)));
+    captures.fail("car/b", new RetryableError("connection reset"), 2000);
+    const outcome = await convert(sources);
+    expect(outcome.results.map((result) => result.outcome)).toEqual(["converted", "failed", "converted"]);
+    expect(outcome.results[1]).toMatchObject({ reason: "connection reset" });
+    expect(await rowsOf(outcome)).toEqual([...numbered("car/a", 100), ...numbered("car/c", 100)]);
+    expect(ledger.entries.size).toBe(0);
+  });
+
+  test("of reading a large capture take back the rows that were in files already", async () => {
+    const sizes = { "car/a": 60, "car/b": 12_000, "car/c": 60 };
+    const sources = Object.entries(sizes).map(([key, packets]) => captures.put(key, capture(packets)));
+    captures.fail("car/b", new RetryableError("connection reset"), 400_000);
+    const rows = await rowsOf(await convert(sources, { rows: 50, fileBytes: 1000 }));
+    expect(rows.sort()).toEqual([...numbered("car/a", 60), ...numbered("car/c", 60)].sort());
+    captures.fail("car/b", null);
+    expect(await rowsOf(await convert(sources.slice(1, 2), { rows: 5000 }))).toEqual(
+      numbered("car/b", 12_000),
+    );
+  });
+
+  test("that nobody foresaw end the batch unchanged", async () => {
+    const source = captures.put("car/a", capture(1));
+    captures.fail("car/a", new TypeError("a bug"));
+    await expect(convert([source])).rejects.toThrow(new TypeError("a bug"));
+    expect(table.objects.size).toBe(0);
+  });
+
+  test("of the ledger end the batch before anything is read", async () => {
+    const source = captures.put("car/a", capture(1));
+    ledger.lookup = () => Promise.reject(new RetryableError("no answer"));
+    await expect(convert([source])).rejects.toThrow("no answer");
+    expect(captures.opened).toEqual([]);
+  });
+
+  test("of noting what was set aside end the batch", async () => {
+    ledger.putSetAside = () => Promise.reject(new RetryableError("no answer"));
+    const sources = [captures.put("car/a", capture(1)), captures.put("car/b", filling(9))];
+    await expect(convert(sources)).rejects.toThrow("no answer");
+  });
+});
