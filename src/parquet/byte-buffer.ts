@@ -1,4 +1,7 @@
-/** Bytes being written, little-endian. Grows by doubling and keeps its memory when it is cleared. */
+/** What a cleared buffer keeps at most: one huge value must not hold its memory for the rest of the process. */
+const MAX_KEPT_BYTES = 16 * 1024 * 1024;
+
+/** Bytes being written, little-endian. Grows by doubling and keeps its memory when it is cleared, up to 16 MiB. */
 export class ByteBuffer {
   /** The first {@link length} bytes are what was written. Replaced when the buffer grows. */
   bytes: Uint8Array<ArrayBuffer>;
@@ -18,6 +21,7 @@ export class ByteBuffer {
 
   clear(): void {
     this.length = 0;
+    if (this.bytes.length > MAX_KEPT_BYTES) this.#replace(new Uint8Array(MAX_KEPT_BYTES));
   }
 
   /** Makes room for `count` more bytes, so that they can be stored through `bytes` and `view`. */
@@ -26,8 +30,7 @@ export class ByteBuffer {
     if (needed <= this.bytes.length) return;
     const grown = new Uint8Array(Math.max(needed, this.bytes.length * 2));
     grown.set(this.written());
-    this.bytes = grown;
-    this.view = new DataView(grown.buffer);
+    this.#replace(grown);
   }
 
   append(bytes: Uint8Array): void {
@@ -83,5 +86,10 @@ export class ByteBuffer {
   /** Zigzag ULEB128 of a 32-bit number. */
   zigzag32(value: number): void {
     this.zigzag64(value, value >> 31);
+  }
+
+  #replace(bytes: Uint8Array<ArrayBuffer>): void {
+    this.bytes = bytes;
+    this.view = new DataView(bytes.buffer);
   }
 }
