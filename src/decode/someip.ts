@@ -15,9 +15,7 @@ const LAST_RETURN_CODE = 0x5e;
 export function isSomeip(bytes: Uint8Array, at: number, end: number): boolean {
   while (end - at >= HEADER_LENGTH) {
     if (!isHeader(bytes, at)) return false;
-    const length = LENGTH_FIELD_END + uint32(bytes, at + 4);
-    if (length > end - at) return false;
-    at += length;
+    at += LENGTH_FIELD_END + uint32(bytes, at + 4);
     if (at === end) return true;
   }
   return false;
@@ -66,7 +64,7 @@ export function decodeSomeip(record: DecodingRecord, at: number, end: number): v
   record.someipInterfaceVersion = bytes[at + 13]!;
   record.someipMessageType = bytes[at + 14]!;
   record.someipReturnCode = bytes[at + 15]!;
-  setPayload(record, at + HEADER_LENGTH, end);
+  setPayload(record, at + HEADER_LENGTH, Math.min(end, at + LENGTH_FIELD_END + uint32(bytes, at + 4)));
   let count = 0;
   while (end - at >= HEADER_LENGTH && isHeader(bytes, at)) {
     count++;

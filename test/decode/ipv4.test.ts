@@ -83,6 +83,7 @@ test("a total length below the header's is malformed and keeps the addresses", (
   const row = decoded(packet({ totalLength: 19 }));
   expect(row).toMatchObject({ ipSrc: "10.0.0.1", decodeStatus: "malformed" });
   expect(row).not.toHaveProperty("srcPort");
+  expect(decoded(packet({ protocol: 253, totalLength: 19 })).decodeStatus).toBe("malformed");
 });
 
 test("a total length that ends inside the transport header is malformed, though the bytes are there", () => {

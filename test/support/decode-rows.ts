@@ -80,5 +80,6 @@ export function rowOf(record: PacketRecord): Row {
 function addressText(record: PacketRecord, name: string, offset: number): string {
   if (name.startsWith("eth")) return macText(record.bytes, offset);
   if (record.ipVersion === 6) return ipv6Text(record.bytes, offset);
-  return ipv4Text(new DataView(record.bytes.buffer).getUint32(offset));
+  const { buffer, byteOffset } = record.bytes;
+  return ipv4Text(new DataView(buffer, byteOffset).getUint32(offset));
 }
