@@ -23,6 +23,7 @@ export interface DynamoDbLedgerOptions {
   readonly keepSeconds: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  readonly sleep: (milliseconds: number) => Promise<unknown>;
 }
 
 /** DynamoDB's limits of a batch call. */
@@ -156,8 +157,7 @@ export class DynamoDbLedger implements Ledger {
         `${left} of the ledger's items were not ${verb} in ${ROUNDS} rounds: DynamoDB is throttling; it is tried again by the next run`,
       );
     }
-    const delay = Math.min(FIRST_DELAY * 2 ** (round - 2), LONGEST_DELAY);
-    await new Promise((resolve) => setTimeout(resolve, delay));
+    await this.#options.sleep(Math.min(FIRST_DELAY * 2 ** (round - 2), LONGEST_DELAY));
   }
 
   #watermarkItem() {

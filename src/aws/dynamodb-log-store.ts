@@ -63,8 +63,8 @@ export class DynamoDbLogStore implements LogStore {
   }
 
   list(from: string): AsyncIterable<LogFile> {
-    // Nothing of the log sorts before `.tmp/`, which holds a temporary file for each commit of the last month.
-    return this.#files.list(from === "" ? ".tmp0" : from);
+    // A listing would walk over `.tmp/`, a temporary file for each commit of the last month; no file of the log sorts so low.
+    return this.#files.list(from === "" ? ".tmp00" : from);
   }
 
   read(name: string, range?: { start: number; length: number }): Promise<Uint8Array | null> {

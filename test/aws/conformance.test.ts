@@ -86,6 +86,7 @@ ledgerConformance(
         ledgerTable,
         keepSeconds: 90 * 86_400,
         now: Date.now,
+        sleep: async () => {},
       });
     return { ledger: open(), another: open, close };
   },

@@ -26,7 +26,8 @@ export class Cloud {
   readonly sqs: SqsServer;
   readonly dynamodb: DynamoDbServer;
   readonly #doors: Door[] = [];
-  readonly #clients: AwsClients[] = [];
+  readonly #visitors: Visitor[] = [];
+  #inside = 0;
 
   private constructor(clock: Clock, dynamodb: DynamoDbServer) {
     this.s3 = new S3Server(clock);
@@ -42,7 +43,20 @@ export class Cloud {
     return cloud;
   }
 
+  /** A client of its own until everybody is sent out; clients are used again, since making one takes long. */
   async enter(): Promise<Visitor> {
+    const visitor = this.#visitors[this.#inside] ?? (await this.#newVisitor());
+    this.#visitors[this.#inside++] = visitor;
+    return visitor;
+  }
+
+  /** Ends all visits; what they planned is forgotten. */
+  everybodyOut(): void {
+    this.#inside = 0;
+    for (const { faults } of this.#visitors) faults.forget();
+  }
+
+  async #newVisitor(): Promise<Visitor> {
     const faults = new Faults();
     const doors = await Promise.all(
       [this.s3, this.sqs, this.dynamodb].map((service) => openDoor(service, faults)),
@@ -55,12 +69,11 @@ export class Cloud {
       credentials: { accessKeyId: "test", secretAccessKey: "test" },
       retryStrategy: quickRetries(),
     });
-    this.#clients.push(clients);
     return { clients, faults };
   }
 
   async close(): Promise<void> {
-    for (const { s3, sqs, dynamodb } of this.#clients) {
+    for (const { s3, sqs, dynamodb } of this.#visitors.map(({ clients }) => clients)) {
       s3.destroy();
       sqs.destroy();
       dynamodb.destroy();

@@ -77,8 +77,11 @@ export class Faults {
     return counts;
   }
 
+  /** As at the beginning. */
   forget(): void {
     this.requests.length = 0;
+    this.latency.clear();
+    this.dead = false;
     this.#planned = [];
   }
 }

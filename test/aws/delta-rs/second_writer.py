@@ -1,0 +1,53 @@
+"""The independent second writer: deltalake 1.6.0, which keeps Spark's DynamoDB log store. Called by delta-rs.test.ts.
+
+second_writer.py create|append|read URI ENDPOINT LOG_TABLE [FIRST COUNT]
+"""
+import json
+import sys
+import warnings
+
+from arro3.core import Array, DataType, Field, Schema, Table
+from deltalake import DeltaTable, QueryBuilder, write_deltalake
+
+warnings.filterwarnings("ignore")
+SCHEMA = Schema([Field("id", DataType.int64(), nullable=True)])
+
+
+def rows(ids):
+    return Table.from_arrays([Array(ids, DataType.int64())], schema=SCHEMA)
+
+
+def main(action, uri, endpoint, log_table, *numbers):
+    options = {
+        "AWS_ENDPOINT_URL": endpoint,
+        "AWS_ENDPOINT_URL_DYNAMODB": endpoint,
+        "AWS_ALLOW_HTTP": "true",
+        "AWS_REGION": "eu-central-1",
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_S3_LOCKING_PROVIDER": "dynamodb",
+        "DELTA_DYNAMO_TABLE_NAME": log_table,
+    }
+    if action == "create":
+        write_deltalake(uri, rows([]), storage_options=options)
+    elif action == "append":
+        first, count = map(int, numbers)
+        for number in range(first, first + count):
+            for _ in range(200):
+                try:
+                    write_deltalake(uri, rows([number]), mode="append", storage_options=options)
+                    break
+                except Exception as error:  # the library gives up after some conflicts: nothing was written
+                    if "already exists" not in str(error) and "conflict" not in str(error).lower():
+                        raise
+            else:
+                raise RuntimeError(f"row {number} met too many conflicts")
+    table = DeltaTable(uri, storage_options=options)
+    result = {"version": table.version()}
+    if action == "read":
+        found = QueryBuilder().register("packets", table).execute("select id from packets order by id").read_all()
+        result["ids"] = [value.as_py() for value in found["id"]]
+    print(json.dumps(result))
+
+
+main(*sys.argv[1:])

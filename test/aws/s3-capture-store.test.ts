@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { S3CaptureStore } from "../../src/aws/s3-capture-store.ts";
+import type { CaptureSource } from "../../src/capture/capture-store.ts";
+import { RetryableError, SupersededError } from "../../src/errors.ts";
+import { Cloud } from "../support/aws/cloud.ts";
+import type { Faults } from "../support/aws/faults.ts";
+import type { Bucket } from "../support/aws/s3-storage.ts";
+
+const BODY = Uint8Array.from({ length: 300_000 }, (_, i) => (i * 7 + (i >> 9)) & 0xff);
+
+let cloud: Cloud;
+let bucket: Bucket;
+let captures: S3CaptureStore;
+let faults: Faults;
+beforeAll(async () => {
+  cloud = await Cloud.start();
+});
+afterAll(async () => await cloud.close());
+let buckets = 0;
+beforeEach(async () => {
+  cloud.everybodyOut();
+  bucket = cloud.s3.storage.createBucket(`captures-${++buckets}`);
+  const visitor = await cloud.enter();
+  faults = visitor.faults;
+  captures = new S3CaptureStore(visitor.clients.s3, { idleTimeout: 50 });
+});
+
+function upload(body: Uint8Array = BODY, key = "car/a b+ü%20.pcap"): CaptureSource {
+  const { eTag, versionId } = bucket.put(key, body, {});
+  const name = `captures-${buckets}`;
+  return {
+    capture: `s3://${name}/${key}`,
+    bucket: name,
+    key,
+    ...(versionId === "null" ? {} : { versionId }),
+    eTag: eTag.replaceAll('"', ""),
+    size: body.length,
+    vehicleId: "car",
+  };
+}
+
+async function read(source: CaptureSource): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of captures.open(source)) chunks.push(chunk.slice());
+  return Buffer.concat(chunks);
+}
+
+describe("a capture is read whole", () => {
+  test("in one request", async () => {
+    expect(Buffer.compare(await read(upload()), BODY)).toBe(0);
+    expect(faults.counts()).toEqual({ "s3:GetObject": 1 });
+  });
+
+  test("an empty one has no bytes", async () => {
+    expect(await read(upload(new Uint8Array()))).toHaveLength(0);
+  });
+
+  test("over connections that break, each taken up where it broke", async () => {
+    for (const bytes of [100_000, 1, 0]) {
+      faults.plan({ operation: "s3:GetObject", effect: { kind: "cut", bytes } });
+    }
+    expect(Buffer.compare(await read(upload()), BODY)).toBe(0);
+    expect(faults.count("s3:GetObject")).toBe(4);
+  });
+
+  test("over a connection that falls silent", async () => {
+    faults.plan({ operation: "s3:GetObject", effect: { kind: "stall", bytes: 1_000 } });
+    expect(Buffer.compare(await read(upload()), BODY)).toBe(0);
+  });
+
+  test("a slow reader is no silent connection", async () => {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of captures.open(upload())) {
+      chunks.push(chunk.slice());
+      await new Promise((resolve) => setTimeout(resolve, 60));
+    }
+    expect(Buffer.compare(Buffer.concat(chunks), BODY)).toBe(0);
+    expect(faults.count("s3:GetObject")).toBe(1);
+  });
+
+  test("a connection that never brings a byte is an error after a few attempts", async () => {
+    faults.plan({ operation: "s3:GetObject", times: 99, effect: { kind: "cut", bytes: 0 } });
+    await expect(read(upload())).rejects.toThrow(RetryableError);
+    expect(faults.count("s3:GetObject")).toBe(4);
+  });
+
+  test("a reader that stops early closes the connection", async () => {
+    for await (const chunk of captures.open(upload())) {
+      expect(chunk.length).toBeGreaterThan(0);
+      break;
+    }
+    expect(Buffer.compare(await read(upload()), BODY)).toBe(0);
+  });
+});
+
+describe("only the very version that was announced is read", () => {
+  test("gone: superseded", async () => {
+    const source = upload();
+    bucket.remove(source.key);
+    await expect(read(source)).rejects.toThrow(SupersededError);
+  });
+
+  test("replaced before reading: superseded", async () => {
+    const source = upload();
+    upload(BODY.slice(1));
+    await expect(read(source)).rejects.toThrow(SupersededError);
+  });
+
+  test("replaced between two ranges: superseded, no byte of the new one is read", async () => {
+    const source = upload();
+    faults.plan(
+      { operation: "s3:GetObject", effect: { kind: "cut", bytes: 1_000 } },
+      {
+        operation: "s3:GetObject",
+        effect: { kind: "meanwhile", run: async () => void upload(BODY.slice().reverse()) },
+      },
+    );
+    const chunks: Uint8Array[] = [];
+    const reading = (async () => {
+      for await (const chunk of captures.open(source)) chunks.push(chunk.slice());
+    })();
+    await expect(reading).rejects.toThrow(SupersededError);
+    expect(Buffer.concat(chunks)).toEqual(Buffer.from(BODY.slice(0, 1_000)));
+  });
+
+  test("replaced in a bucket that keeps versions: the announced one is still read", async () => {
+    bucket.versioned = true;
+    const source = upload();
+    upload(BODY.slice(5));
+    bucket.remove(source.key);
+    expect(source.versionId).toBe("v1");
+    expect(Buffer.compare(await read(source), BODY)).toBe(0);
+  });
+
+  test("another length than announced: superseded before a byte is handed out", async () => {
+    const source = upload();
+    for (const size of [BODY.length - 1, BODY.length + 1, 0]) {
+      await expect(read({ ...source, size })).rejects.toThrow(SupersededError);
+    }
+  });
+
+  test("missing permissions, a missing bucket and errors are no reason to forget a capture", async () => {
+    const source = upload();
+    for (const [status, code] of [
+      [403, "AccessDenied"],
+      [404, "NoSuchBucket"],
+      [500, "InternalError"],
+      [403, "InvalidObjectState"],
+    ] as const) {
+      faults.plan({ operation: "s3:GetObject", times: 5, effect: { kind: "refuse", status, code } });
+      await expect(read(source)).rejects.toThrow(RetryableError);
+      faults.forget();
+    }
+  });
+});
+
+describe("exists", () => {
+  test("is true for the very version, false when it is gone or replaced", async () => {
+    const source = upload();
+    expect(await captures.exists(source)).toBe(true);
+    upload(BODY.slice(1));
+    expect(await captures.exists(source)).toBe(false);
+    bucket.remove(source.key);
+    expect(await captures.exists(source)).toBe(false);
+  });
+
+  test("is true for a version that was replaced, where versions are kept", async () => {
+    bucket.versioned = true;
+    const source = upload();
+    upload(BODY.slice(1));
+    expect(await captures.exists(source)).toBe(true);
+    const { versionId: _, ...withoutVersion } = source;
+    expect(await captures.exists(withoutVersion)).toBe(false);
+  });
+
+  test("throws for errors, which say neither", async () => {
+    const source = upload();
+    faults.plan({ operation: "s3:HeadObject", times: 5, effect: { kind: "refuse", status: 403, code: "" } });
+    await expect(captures.exists(source)).rejects.toThrow(RetryableError);
+  });
+});
