@@ -109,6 +109,16 @@ const cases: Record<string, OneColumn> = {
     values: repeat(5000, (i) => BigInt(i + 1)),
     encoding: "DELTA_BINARY_PACKED",
   },
+  "a number that counts anew in each capture": {
+    type: "long",
+    values: repeat(20_000, (i) => BigInt(i % 1000)),
+    encoding: "DELTA_BINARY_PACKED",
+  },
+  "a number that changes now and then": {
+    type: "long",
+    values: repeat(20_000, (i) => BigInt(Math.floor(i / 5000) % 2)),
+    encoding: "RLE_DICTIONARY",
+  },
   "more strings than fit a dictionary": {
     type: "string",
     values: repeat(3000, (i) => `${"x".repeat(i % 50)}${i}`),
@@ -159,7 +169,7 @@ function sameValue(a: Value, b: Value): boolean {
 describe("row groups", () => {
   const columns = [definition("n", "integer"), definition("text", "string")];
   const group = (rows: number): RowGroup =>
-    rowGroup(columns, [repeat(rows, (i) => i), repeat(rows, (i) => `${i % 3}`)]);
+    rowGroup(columns, [repeat(rows, (i) => i % 250), repeat(rows, (i) => `${i % 3}`)]);
 
   it("of any size follow each other, and empty ones are left out", async () => {
     const groups = [group(0), group(3), group(1), group(0), group(500)];
@@ -167,6 +177,12 @@ describe("row groups", () => {
     const footer = metadata(file);
     expect(footer.row_groups.map((rowGroup) => Number(rowGroup.num_rows))).toEqual([3, 1, 500]);
     expect(footer.row_groups.map((rowGroup) => rowGroup.ordinal)).toEqual([0, 1, 2]);
+    expect(footer.row_groups.map((rowGroup) => rowGroup.file_offset)).toEqual(
+      footer.row_groups.map(({ columns: [first] }) => {
+        const { dictionary_page_offset, data_page_offset } = first!.meta_data!;
+        return dictionary_page_offset ?? data_page_offset;
+      }),
+    );
     expect(Number(footer.num_rows)).toBe(504);
     const [numbers] = await readWithHyparquet(file, columns);
     expect(numbers!.slice(0, 6)).toEqual([0, 1, 2, 0, 0, 1]);
@@ -247,6 +263,48 @@ describe("a file", () => {
   });
 });
 
+describe("pages", () => {
+  const dataPages = async (type: ColumnType, values: Value[], options: Partial<PagedWriterOptions>) => {
+    const columns = [definition("v", type)];
+    const file = await written(pagedParquetWriter({ compressor, ...options }), columns, [
+      rowGroup(columns, [values]),
+    ]);
+    const stats = metadata(file).row_groups[0]!.columns[0]!.meta_data!.encoding_stats!;
+    return stats.find(({ page_type }) => page_type === "DATA_PAGE")?.count;
+  };
+
+  it("of byte arrays end before they hold more bytes than the limit", async () => {
+    const bytes = repeat(100, () => random.bytes(100));
+    expect(await dataPages("binary", bytes, { pageBytes: 1000 })).toBe(10);
+    expect(await dataPages("binary", bytes, { pageBytes: 1099 })).toBe(10);
+    expect(await dataPages("binary", bytes, { pageBytes: 10_000 })).toBe(1);
+  });
+
+  it("of strings without a dictionary do so too", async () => {
+    const texts = repeat(100, (i) => String(i).padStart(100));
+    expect(await dataPages("string", texts, { pageBytes: 1000, dictionaryBytes: 1 })).toBe(10);
+    expect(await dataPages("string", texts, { pageBytes: 10_000, dictionaryBytes: 1 })).toBe(1);
+  });
+
+  it("of any column end at the limit of rows", async () => {
+    const options = { pageRows: 30 };
+    expect(
+      await dataPages(
+        "integer",
+        repeat(100, (i) => i),
+        options,
+      ),
+    ).toBe(4);
+    expect(
+      await dataPages(
+        "boolean",
+        repeat(90, () => null),
+        options,
+      ),
+    ).toBe(3);
+  });
+});
+
 describe("compression", () => {
   const columns: ColumnDefinition[] = [definition("b", "binary")];
   const codec = async (values: Value[]) => {
@@ -297,9 +355,8 @@ describe("the schema", () => {
       columns,
       columns.map(() => [null]),
     );
-    const [root, ...fields] = metadata(
-      await written(pagedParquetWriter({ compressor }), columns, [group]),
-    ).schema;
+    const file = await written(pagedParquetWriter({ compressor }), columns, [group]);
+    const [root, ...fields] = metadata(file).schema;
     expect(root).toMatchObject({ num_children: 6 });
     expect(
       fields.map((field) => [field.name, field.type, field.converted_type, field.logical_type?.type]),
@@ -313,5 +370,8 @@ describe("the schema", () => {
     ]);
     expect(fields.every((field) => field.repetition_type === "OPTIONAL")).toBe(true);
     expect(fields[2]!.logical_type).toMatchObject({ isAdjustedToUTC: true, unit: "MICROS" });
+    // Field 7 of the footer, its last: TYPE_ORDER for each of six columns, without which bounds mean nothing.
+    const footer = Buffer.from(file.subarray(0, -8)).toString("hex");
+    expect(footer.endsWith(`196c${"1c0000".repeat(6)}00`)).toBe(true);
   });
 });

@@ -94,6 +94,24 @@ describe("DELTA_BINARY_PACKED", () => {
     expect(hex((out) => delta.int32(values, 0, 8, out))).toBe(expected);
   });
 
+  it("fills the last miniblock with zeros, whatever was written before", () => {
+    const values = Int32Array.from({ length: 200 }, (_, i) => Math.imul(i, i) << 8);
+    const short = Int32Array.from([7, 5, 3, 1, 2, 3, 4, 5]);
+    const before = hex((out) => delta.int32(short, 0, 8, out));
+    hex((out) => delta.int32(values, 0, 200, out));
+    expect(hex((out) => delta.int32(short, 0, 8, out))).toBe(before);
+  });
+
+  it("packs deltas of more than 32 bits at the width that they need", () => {
+    // 0, 2^32, 3 * 2^32: deltas from 2^32 on, which differ by 33 bits at most.
+    const values = Int32Array.from([0, 0, 0, 1, 0, 3]);
+    const out = new ByteBuffer(64);
+    delta.int64(values, 0, 3, out);
+    expect(Buffer.from(out.written()).toString("hex")).toBe(
+      `8001040300${"8080808020"}${"21000000"}${"00".repeat(8)}02${"00".repeat(4 * 33 - 9)}`,
+    );
+  });
+
   it("takes five or six bytes a block for numbers that count", () => {
     const values = Int32Array.from({ length: 257 }, (_, i) => i * 3);
     const block = "0600000000";
@@ -106,6 +124,18 @@ describe("DELTA_BINARY_PACKED", () => {
       "80010401ffffffffffffffffff01",
     );
   });
+});
+
+it("a buffer keeps its memory when it is cleared, but not that of a huge value", () => {
+  const buffer = new ByteBuffer(8);
+  buffer.append(new Uint8Array(100_000));
+  const { bytes } = buffer;
+  buffer.clear();
+  expect(buffer.bytes).toBe(bytes);
+  buffer.append(new Uint8Array(40_000_000));
+  buffer.clear();
+  expect(buffer.bytes.length).toBe(16 * 1024 * 1024);
+  expect(buffer.view.buffer).toBe(buffer.bytes.buffer);
 });
 
 describe("number dictionaries", () => {
