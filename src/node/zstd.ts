@@ -14,7 +14,7 @@ interface ZstdOptions {
 }
 
 /** Below this size a call costs more (25 µs on the measuring machine) than it saves: the page becomes a stored block. */
-const MIN_COMPRESSED = 64;
+const MIN_COMPRESSED = 256;
 
 /**
  * Zstandard at level 1 by `node:zlib`, as Parquet's codec ZSTD wants it (Compression.md, "ZSTD"): each page is one frame. Null

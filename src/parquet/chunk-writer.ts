@@ -9,7 +9,7 @@ import type { PageCompressor } from "./page-compressor.ts";
 import { countBits, writeDefinitionLevels } from "./rle.ts";
 
 /** A chunk below this size stays as it is: a call of the compressor costs more than it could save. */
-const MIN_COMPRESSED = 128;
+const MIN_COMPRESSED = 512;
 /** A chunk is compressed when that saves at least one byte in so many; encrypted payloads save fewer. */
 const MIN_SAVING = 32;
 /** Pages of a longer chunk by which that is judged, and the share of each that is tried: at most a sixteenth more work. */
@@ -65,7 +65,7 @@ export class ChunkWriter {
     output: FileOutput,
   ): Promise<ChunkMetadata> {
     const bitmap = validity.nullCount === 0 ? null : validity.bitmap;
-    const pages = cutPages(encoder, bitmap, rows, this.#pageRows);
+    const pages = cutPages(encoder, bitmap, rows, rows - validity.nullCount, this.#pageRows);
     this.#dictionary.clear();
     if (encoder.dictionaryEntries > 0) encoder.writeDictionary(this.#dictionary);
     const start = output.offset;
@@ -212,6 +212,7 @@ function cutPages(
   encoder: ChunkEncoder,
   bitmap: Uint8Array | null,
   rows: number,
+  present: number,
   pageRows: number,
 ): PageRange[] {
   const pages: PageRange[] = [];
@@ -219,10 +220,14 @@ function cutPages(
   let first = 0;
   while (fromRow < rows) {
     const toRow = encoder.pageEnd(fromRow, Math.min(rows, fromRow + pageRows));
-    const last = first + (bitmap === null ? toRow - fromRow : countBits(bitmap, fromRow, toRow));
+    const last = toRow === rows ? present : first + presentRows(bitmap, fromRow, toRow);
     pages.push({ fromRow, toRow, first, last });
     fromRow = toRow;
     first = last;
   }
   return pages;
+}
+
+function presentRows(bitmap: Uint8Array | null, from: number, to: number): number {
+  return bitmap === null ? to - from : countBits(bitmap, from, to);
 }

@@ -1,9 +1,10 @@
 import type { ByteSink } from "./parquet-writer.ts";
 
-/** Bytes of each array that goes to the sink, but for the last. */
+/** Bytes of each array that goes to the sink, but for the first and the last: a small file needs no large one. */
 const CHUNK = 256 * 1024;
+const FIRST_CHUNK = 32 * 1024;
 
-/** Collects a file's bytes and hands them to the sink in arrays of one size, which are the sink's to keep. */
+/** Collects a file's bytes and hands them to the sink in arrays that are the sink's to keep. */
 export class FileOutput {
   /** Bytes appended so far: the file position of what comes next. */
   offset = 0;
@@ -55,7 +56,7 @@ export class FileOutput {
 
   #newChunk(): void {
     if (this.#used > 0) this.#full.push(this.#chunk);
-    this.#chunk = new Uint8Array(CHUNK);
+    this.#chunk = new Uint8Array(this.offset === 0 ? FIRST_CHUNK : CHUNK);
     this.#used = 0;
   }
 }
