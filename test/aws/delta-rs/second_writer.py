@@ -3,7 +3,9 @@
 second_writer.py create|append|read URI ENDPOINT LOG_TABLE [FIRST COUNT]
 """
 import json
+import os
 import sys
+import time
 import warnings
 
 from arro3.core import Array, DataType, Field, Schema, Table
@@ -20,7 +22,7 @@ def rows(ids):
 def main(action, uri, endpoint, log_table, *numbers):
     options = {
         "AWS_ENDPOINT_URL": endpoint,
-        "AWS_ENDPOINT_URL_DYNAMODB": endpoint,
+        "AWS_ENDPOINT_URL_DYNAMODB": os.environ.get("DELTACAP_DYNAMODB_ENDPOINT", endpoint),
         "AWS_ALLOW_HTTP": "true",
         "AWS_REGION": "eu-central-1",
         "AWS_ACCESS_KEY_ID": "test",
@@ -28,6 +30,7 @@ def main(action, uri, endpoint, log_table, *numbers):
         "AWS_S3_LOCKING_PROVIDER": "dynamodb",
         "DELTA_DYNAMO_TABLE_NAME": log_table,
     }
+    started = time.monotonic()
     if action == "create":
         write_deltalake(uri, rows([]), storage_options=options)
     elif action == "append":
@@ -42,8 +45,9 @@ def main(action, uri, endpoint, log_table, *numbers):
                         raise
             else:
                 raise RuntimeError(f"row {number} met too many conflicts")
+    seconds = time.monotonic() - started
     table = DeltaTable(uri, storage_options=options)
-    result = {"version": table.version()}
+    result = {"version": table.version(), "seconds": seconds}
     if action == "read":
         found = QueryBuilder().register("packets", table).execute("select id from packets order by id").read_all()
         result["ids"] = [value.as_py() for value in found["id"]]

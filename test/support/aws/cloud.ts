@@ -18,6 +18,8 @@ export const LEDGER_TABLE = "ledger";
 export interface Visitor {
   readonly clients: AwsClients;
   readonly faults: Faults;
+  /** For programs that bring clients of their own. */
+  readonly urls: { readonly s3: string; readonly sqs: string; readonly dynamodb: string };
 }
 
 /** S3, SQS and DynamoDB on this machine. Each visitor comes in by doors of its own. */
@@ -69,7 +71,7 @@ export class Cloud {
       credentials: { accessKeyId: "test", secretAccessKey: "test" },
       retryStrategy: quickRetries(),
     });
-    return { clients, faults };
+    return { clients, faults, urls: { s3, sqs, dynamodb } };
   }
 
   async close(): Promise<void> {

@@ -72,7 +72,7 @@ async function answer(
   const { operation, subject } = service.describe(exchange);
   const effect = faults.arrived(operation, subject);
   const latency = faults.latency.get(operation) ?? 0;
-  if (latency > 0) await new Promise((resolve) => setTimeout(resolve, latency));
+  const elapsed = latency === 0 ? null : new Promise((resolve) => setTimeout(resolve, latency));
   if (effect?.kind === "kill before" || effect?.kind === "kill after") faults.dead = true;
   if (effect?.kind === "disconnect" || effect?.kind === "kill before") return void response.destroy();
   if (effect?.kind === "refuse") {
@@ -80,6 +80,7 @@ async function answer(
   }
   if (effect?.kind === "meanwhile") await effect.run();
   const reply = await service.handle(exchange);
+  await elapsed;
   if (effect?.kind === "lose reply" || effect?.kind === "kill after") return void response.destroy();
   await send(reply, exchange.method, response, effect);
 }

@@ -36,7 +36,7 @@ export interface RecordedRequest {
 export class Faults {
   /** Every request that arrived, SDK retries included, in order. */
   readonly requests: RecordedRequest[] = [];
-  /** Milliseconds before an operation is done, by operation. */
+  /** Milliseconds that an operation takes at least, the server's own work included, by operation. */
   readonly latency = new Map<string, number>();
   dead = false;
   #planned: { fault: Fault; passed: number; done: number }[] = [];

@@ -49,6 +49,8 @@ export class S3Server implements Service {
         return listObjects(bucket, exchange.query, this.pageSize);
       case "PutObject":
         return putObject(bucket, exchange);
+      case "UploadPartCopy":
+        return this.#copyPart(bucket, exchange);
       case "GetObject":
       case "HeadObject":
         return getObject(bucket, exchange);
@@ -61,9 +63,23 @@ export class S3Server implements Service {
         return multipart(operation, bucket, exchange);
     }
   }
+
+  /** delta-rs copies its temporary file so, since a plain copy has no `If-None-Match`. */
+  #copyPart(bucket: Bucket, exchange: Exchange): Reply {
+    const from = decodeURIComponent(exchange.headers["x-amz-copy-source"] ?? "").replace(/^\//, "");
+    const slash = from.indexOf("/");
+    const source = this.storage.bucket(from.slice(0, slash)).current(from.slice(slash + 1));
+    if (source === null) throw new S3Refusal(404, "NoSuchKey", from);
+    const number = Number(exchange.query.get("partNumber"));
+    const eTag = bucket.putPart(exchange.query.get("uploadId") ?? "", number, source.body);
+    const modified = new Date(source.modifiedMs).toISOString();
+    return xml(
+      `<CopyPartResult><LastModified>${modified}</LastModified><ETag>${escaped(eTag)}</ETag></CopyPartResult>`,
+    );
+  }
 }
 
-function operationOf({ method, path, query }: Exchange): string {
+function operationOf({ method, path, query, headers }: Exchange): string {
   const object = path.split("/").slice(2).join("/") !== "";
   if (!object) {
     if (method === "PUT") return query.has("versioning") ? "PutBucketVersioning" : "CreateBucket";
@@ -72,6 +88,7 @@ function operationOf({ method, path, query }: Exchange): string {
     if (method === "POST" && query.has("delete")) return "DeleteObjects";
   } else if (query.has("uploads") && method === "POST") return "CreateMultipartUpload";
   else if (query.has("uploadId")) {
+    if (method === "PUT" && headers["x-amz-copy-source"] !== undefined) return "UploadPartCopy";
     const byMethod = { PUT: "UploadPart", POST: "CompleteMultipartUpload", DELETE: "AbortMultipartUpload" };
     if (method in byMethod) return byMethod[method as keyof typeof byMethod];
   } else {
@@ -201,7 +218,7 @@ function multipart(operation: string, bucket: Bucket, exchange: Exchange): Reply
   }));
   const object = bucket.completeUpload(id, parts, conditionsOf(exchange));
   return xml(
-    `<CompleteMultipartUploadResult><Key>${escaped(key)}</Key><ETag>${escaped(object.eTag)}</ETag></CompleteMultipartUploadResult>`,
+    `<CompleteMultipartUploadResult><Bucket>${escaped(exchange.path.split("/")[1] ?? "")}</Bucket><Key>${escaped(key)}</Key><ETag>${escaped(object.eTag)}</ETag></CompleteMultipartUploadResult>`,
   );
 }
 
