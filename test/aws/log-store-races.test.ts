@@ -62,6 +62,8 @@ describe("step 2: the item decides between writers", () => {
     writer.faults.plan({ operation: "dynamodb:PutItem", effect: { kind: "lose reply" } });
     expect(await writer.log.commit(1, commitBody("mine"))).toBe("committed");
     expect(writer.faults.count("dynamodb:PutItem", ONE)).toBe(2);
+    // It is known by its item, and not carried out like another writer's.
+    expect(writer.faults.count("s3:GetObject")).toBe(0);
     expect(texts()).toEqual(["zero", "mine"]);
   });
 });
@@ -305,7 +307,10 @@ describe("requests", () => {
 
   test("a temporary file that was put ahead is used for its very body only", async () => {
     writer.log.prepare(1, commitBody("planned"));
-    expect(await writer.log.commit(1, commitBody("planned anew"))).toBe("committed");
+    writer.faults.plan({ operation: "dynamodb:PutItem", effect: { kind: "kill after" } });
+    await expect(writer.log.commit(1, commitBody("planned anew"))).rejects.toThrow("outcome is unknown");
+    // Whoever carries it out takes the temporary file.
+    await (await world.writer()).log.repair();
     expect(texts()).toEqual(["zero", "planned anew"]);
   });
 

@@ -63,7 +63,8 @@ describe("a capture is read whole", () => {
     expect(faults.count("s3:GetObject")).toBe(4);
   });
 
-  test("over a connection that falls silent", async () => {
+  // Below the client's own time-out of 20 s.
+  test("over a connection that falls silent", { timeout: 15_000 }, async () => {
     faults.plan({ operation: "s3:GetObject", effect: { kind: "stall", bytes: 1_000 } });
     expect(Buffer.compare(await read(upload()), BODY)).toBe(0);
   });
