@@ -27,7 +27,7 @@ export function commitTags(manifests: readonly Manifest[]): Record<string, strin
   const packed = new Uint8Array(sources.length * ID_BYTES);
   sources.forEach(({ id }, i) => {
     for (let j = 0; j < ID_BYTES; j++) {
-      packed[i * ID_BYTES + j] = Number.parseInt(id.slice(2 * j, 2 * j + 2), 16);
+      packed[i * ID_BYTES + j] = 16 * digit(id.charCodeAt(2 * j)) + digit(id.charCodeAt(2 * j + 1));
     }
   });
   const damage = sources.flatMap((source, i) =>
@@ -91,6 +91,11 @@ function unreadable(tag: string, problem: string, cause?: unknown): TableRefused
     `a commit's tag ${tag} ${problem}: what the commit added is not known. Nothing was written`,
     { cause },
   );
+}
+
+/** Value of a lower-case hex digit. */
+function digit(char: number): number {
+  return char < 0x3a ? char - 0x30 : char - 0x57;
 }
 
 function hex(bytes: Uint8Array): string {

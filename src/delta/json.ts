@@ -88,11 +88,21 @@ class ExactReader {
 
 /** JSON.stringify that takes BigInts too, and writes them as numbers. */
 export function stringifyJson(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    // It refuses BigInts: they are rare, and it is many times as fast as what follows.
+    if (!(error instanceof TypeError)) throw error;
+    return stringifyExactly(value);
+  }
+}
+
+function stringifyExactly(value: unknown): string {
   if (typeof value === "bigint") return String(value);
-  if (Array.isArray(value)) return `[${value.map((item) => stringifyJson(item ?? null)).join(",")}]`;
+  if (Array.isArray(value)) return `[${value.map((item) => stringifyExactly(item ?? null)).join(",")}]`;
   if (typeof value === "object" && value !== null) {
     const members = Object.entries(value).filter(([, member]) => member !== undefined);
-    return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${stringifyJson(member)}`).join(",")}}`;
+    return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${stringifyExactly(member)}`).join(",")}}`;
   }
   return JSON.stringify(value);
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { RetryableError } from "../errors.ts";
@@ -20,8 +21,8 @@ export class FolderLedger implements Ledger {
   readonly #path: string;
   readonly #entries = new Map<SourceId, LedgerEntry>();
   #watermark: number | null = null;
-  /** By which a file is known again; null before there is one. */
-  #inode: number | null = null;
+  /** The file's first bytes; null before there is a file. */
+  #head: string | null = null;
   /** Bytes of the file that are in memory. */
   #read = 0;
 
@@ -71,7 +72,7 @@ export class FolderLedger implements Ledger {
     let file: FileHandle | null = null;
     try {
       file = await open(this.#path, "r");
-      const { size } = this.#requireSame(await file.stat());
+      const size = await this.#requireSame(file);
       // Calls on one instance may overlap: lines that are taken twice say the same.
       const from = this.#read;
       const bytes = Buffer.alloc(size - from);
@@ -82,20 +83,23 @@ export class FolderLedger implements Ledger {
       this.#read = Math.max(this.#read, from + end);
     } catch (error) {
       if (!isNotFound(error)) throw translated(error, `cannot read ${this.#path}`);
-      if (this.#inode !== null) throw this.#replaced();
+      if (this.#head !== null) throw this.#replaced();
     } finally {
       await file?.close();
     }
   }
 
   /**
-   * A file that was removed, cut or replaced while it is in use would get a watermark from this run, and lack the entries of
-   * runs before: the next run must make it anew from the log.
+   * Gives the file's size. A file that was removed, cut or replaced while it is in use would get a watermark from this run,
+   * and lack the entries of runs before: the next run must make it anew from the log.
    */
-  #requireSame<Found extends { readonly ino: number; readonly size: number }>(found: Found): Found {
-    this.#inode ??= found.ino;
-    if (found.ino !== this.#inode || found.size < this.#read) throw this.#replaced();
-    return found;
+  async #requireSame(file: FileHandle): Promise<number> {
+    const { size } = await file.stat();
+    const { buffer } = await file.read(Buffer.alloc(Math.min(size, HEAD_LENGTH)), 0, null, 0);
+    const head = buffer.toString("latin1");
+    if (head.length === HEAD_LENGTH) this.#head ??= head;
+    if (size < this.#read || (this.#head !== null && head !== this.#head)) throw this.#replaced();
+    return size;
   }
 
   #replaced(): RetryableError {
@@ -115,20 +119,22 @@ export class FolderLedger implements Ledger {
 
   async #append(lines: readonly Line[]): Promise<void> {
     if (lines.length === 0) return;
-    const text = Buffer.from(`\n${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
+    const text = lines.map((line) => JSON.stringify(line)).join("\n");
     try {
       await mkdir(dirname(this.#path), { recursive: true });
-      const file = await open(this.#path, "a");
+      const file = await open(this.#path, "a+");
       try {
         // Judged on the open file: what is written goes to the very file that was read, or is not written.
-        this.#requireSame(await file.stat());
-        const { bytesWritten } = await file.write(text);
-        if (bytesWritten < text.length) {
+        const isNew = (await this.#requireSame(file)) === 0;
+        const bytes = Buffer.from(isNew ? `${newHead()}\n${text}\n` : `\n${text}\n`);
+        const { bytesWritten } = await file.write(bytes);
+        if (bytesWritten < bytes.length) {
           throw new RetryableError(
-            `${this.#path} took ${bytesWritten} of ${text.length} bytes: the disk may be full. Make room, then run it again`,
+            `${this.#path} took ${bytesWritten} of ${bytes.length} bytes: the disk may be full. Make room, then run it again`,
           );
         }
         await file.sync();
+        await this.#requireSame(file);
       } finally {
         await file.close();
       }
@@ -137,6 +143,13 @@ export class FolderLedger implements Ledger {
     }
   }
 }
+
+/** First line of the file. Random, so that a file that was made anew is known as another one. */
+function newHead(): string {
+  return `\n{"ledger":"${randomUUID()}"}\n`;
+}
+
+const HEAD_LENGTH = newHead().length;
 
 /** Null for an empty line, and for one that a crash tore. */
 function parseLine(text: string): Line | null {

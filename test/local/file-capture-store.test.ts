@@ -1,74 +1,102 @@
-import { createHash } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFile, mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { SupersededError } from "../../src/errors.ts";
+import { beforeEach, describe, expect, test } from "vitest";
+import type { CaptureSource } from "../../src/capture/capture-store.ts";
+import { RetryableError, SupersededError } from "../../src/errors.ts";
 import { FileCaptureStore, fileSource, findFiles } from "../../src/local/file-capture-store.ts";
 import { KeyPattern } from "../../src/manifest/key-pattern.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const pattern = new KeyPattern("{vehicle_id}/**");
+const store = new FileCaptureStore();
 let folder: string;
-
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "deltacap-captures-"));
-});
-afterEach(() => rmSync(folder, { recursive: true }));
-
-function written(name: string, content: string | Uint8Array) {
-  const path = join(folder, name);
-  writeFileSync(path, content);
-  return { path, key: `car-1/${name}`, size: content.length };
-}
-
-async function contentOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
-  let text = "";
-  for await (const chunk of chunks) text += Buffer.from(chunk).toString("latin1");
-  return text;
-}
-
-describe("a capture in a file", () => {
-  test("is known by its content: the same name with other bytes of the same length is another source", async () => {
-    const first = await fileSource(written("a.pcap", "one"), pattern);
-    const second = await fileSource(written("a.pcap", "two"), pattern);
-    expect(first.eTag).toBe(createHash("sha256").update("one").digest("hex"));
-    expect(second.eTag).toBe(createHash("sha256").update("two").digest("hex"));
-    expect(first.capture).toBe(pathToFileURL(join(folder, "a.pcap")).href);
-    expect(first.vehicleId).toBe("car-1");
-  });
-
-  test("of several chunks comes whole and in order", async () => {
-    const content = Uint8Array.from({ length: 2_500_000 }, (_, i) => i % 251);
-    const source = await fileSource(written("large.pcap", content), pattern);
-    const hash = createHash("sha256").update(content).digest("hex");
-    expect(source.eTag).toBe(hash);
-    const read = await contentOf(new FileCaptureStore().open(source));
-    expect(createHash("sha256").update(Buffer.from(read, "latin1")).digest("hex")).toBe(hash);
-  });
-
-  test("that changed after it was found, in length or content, is superseded", async () => {
-    const store = new FileCaptureStore();
-    for (const later of ["longer", "on", "two"]) {
-      const source = await fileSource(written("a.pcap", "one"), pattern);
-      written("a.pcap", later);
-      await expect(contentOf(store.open(source)), later).rejects.toThrow(SupersededError);
-      expect(await store.exists(source), later).toBe(false);
-    }
-  });
-
-  test("that is gone is superseded", async () => {
-    const source = await fileSource(written("a.pcap", "one"), pattern);
-    rmSync(join(folder, "a.pcap"));
-    await expect(contentOf(new FileCaptureStore().open(source))).rejects.toThrow(SupersededError);
-    expect(await new FileCaptureStore().exists(source)).toBe(false);
-  });
+beforeEach(async () => {
+  folder = await temporaryFolder();
 });
 
-test("a walk finds files in the order of their names, without hidden ones and without the table's folder", async () => {
-  const names = ["b.pcap", "a.pcap", ".hidden"];
-  for (const name of names) written(name, name);
+async function put(key: string, text = key): Promise<string> {
+  const path = join(folder, key);
+  await mkdir(join(path, ".."), { recursive: true });
+  await writeFile(path, text);
+  return path;
+}
+
+async function found(path: string, leaveOut = ""): Promise<string[]> {
   const keys: string[] = [];
-  for await (const file of findFiles(folder, join(folder, "table"))) keys.push(file.key);
-  expect(keys).toEqual(["a.pcap", "b.pcap"]);
+  for await (const { key } of findFiles(path, leaveOut)) keys.push(key);
+  return keys;
+}
+
+async function sourceOf(key: string): Promise<CaptureSource> {
+  for await (const file of findFiles(folder, ""))
+    if (file.key === key) return await fileSource(file, pattern);
+  throw new Error(`${key} was not found`);
+}
+
+async function read(source: CaptureSource): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of store.open(source)) chunks.push(Uint8Array.from(chunk));
+  return Buffer.concat(chunks).toString();
+}
+
+describe("files below a path", () => {
+  test("are found in the order of their names, hidden ones and the table's folder left out", async () => {
+    for (const key of ["b/2.pcap", "b/10.pcap", "a/x/y.pcap", ".hidden/z.pcap", "b/.tmp", "table/c.pcap"])
+      await put(key);
+    expect(await found(folder, join(folder, "table"))).toEqual(["a/x/y.pcap", "b/10.pcap", "b/2.pcap"]);
+  });
+
+  test("a file alone has its own name as key", async () => {
+    expect(await found(await put("car7/a.pcap"))).toEqual(["a.pcap"]);
+  });
+
+  test("links to files are followed, links to folders and to nowhere are not", async () => {
+    await put("real/a.pcap");
+    await symlink(join(folder, "real/a.pcap"), join(folder, "link.pcap"));
+    await symlink(folder, join(folder, "real/loop"));
+    await symlink(join(folder, "nowhere"), join(folder, "dangling"));
+    expect(await found(folder)).toEqual(["link.pcap", "real/a.pcap"]);
+  });
+
+  test("a path that is not there is named", async () => {
+    await expect(found(join(folder, "none"))).rejects.toThrow(RetryableError);
+    await expect(found(join(folder, "none"))).rejects.toThrow(/none: ENOENT/);
+  });
+});
+
+describe("a file as a source", () => {
+  test("has its URL as key, percent-encoded, its content's SHA-256 as eTag, its vehicle from the key", async () => {
+    const path = await put("car 7/a%b#c?d ü.pcap", "abc");
+    expect(await sourceOf("car 7/a%b#c?d ü.pcap")).toEqual({
+      capture: pathToFileURL(path).href,
+      bucket: "",
+      key: pathToFileURL(path).href,
+      eTag: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+      size: 3,
+      vehicleId: "car 7",
+    });
+    expect(pathToFileURL(path).href).toMatch(/car%207\/a%25b%23c%3Fd%20%C3%BC\.pcap$/);
+  });
+
+  test("is read back whole, an empty one too", async () => {
+    await put("car7/a.pcap", "x".repeat(3_000_000));
+    await put("car7/empty.pcap", "");
+    expect(await read(await sourceOf("car7/a.pcap"))).toHaveLength(3_000_000);
+    expect(await read(await sourceOf("car7/empty.pcap"))).toBe("");
+  });
+
+  test.each<[string, (path: string) => Promise<void>]>([
+    ["grown", async (path) => await appendFile(path, "more")],
+    ["cut", async (path) => await writeFile(path, "orig")],
+    ["changed at the same length", async (path) => await writeFile(path, "ORIGINAL")],
+    ["gone", async (path) => await rm(path)],
+  ])("one that is %s since it was found is superseded, and no longer there", async (_, change) => {
+    const path = await put("car7/a.pcap", "original");
+    const source = await sourceOf("car7/a.pcap");
+    expect(await store.exists(source)).toBe(true);
+    await change(path);
+    await expect(read(source)).rejects.toThrow(SupersededError);
+    expect(await store.exists(source)).toBe(false);
+  });
 });

@@ -1,0 +1,98 @@
+import { appendFile, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { beforeEach, describe, expect, test } from "vitest";
+import { RetryableError } from "../../src/errors.ts";
+import { FolderLedger } from "../../src/local/folder-ledger.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const id = (number: number) => number.toString(16).padStart(32, "0");
+const committed = (version: number) => ({ status: "committed", version }) as const;
+
+let folder: string;
+let path: string;
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  path = join(folder, "_deltacap", "ledger.log");
+});
+
+describe("the ledger's file", () => {
+  test("a line torn by a crash is lost alone: what comes after it is not swallowed", async () => {
+    await new FolderLedger(folder).putCommitted(new Map([[id(1), committed(1)]]));
+    await appendFile(path, `\n{"id":"${id(2)}","entry":{"status":"comm`);
+    const next = new FolderLedger(folder);
+    await next.putCommitted(new Map([[id(3), committed(3)]]));
+    await next.advanceWatermark(3);
+    const found = await new FolderLedger(folder).lookup([id(1), id(2), id(3)]);
+    expect([...found.keys()]).toEqual([id(1), id(3)]);
+    expect(await new FolderLedger(folder).watermark()).toBe(3);
+  });
+
+  test("lines that make no sense are passed over", async () => {
+    await new FolderLedger(folder).advanceWatermark(1);
+    await appendFile(
+      path,
+      '\nnull\n5\n[]\n{"watermark":"9"}\n{"watermark":2.5}\n{"id":7,"entry":{}}\n{"id":"x"}\n',
+    );
+    expect(await new FolderLedger(folder).watermark()).toBe(1);
+  });
+
+  test("what others append is seen, and what was read is not read again", async () => {
+    const ledger = new FolderLedger(folder);
+    await ledger.putCommitted(new Map([[id(1), committed(1)]]));
+    await ledger.lookup([]);
+    // Changed in place, at the same length: seen only by who reads it again.
+    const text = await readFile(path, "utf8");
+    await writeFile(path, text.replace('"version":1', '"version":8'));
+    await new FolderLedger(folder).putCommitted(new Map([[id(2), committed(2)]]));
+    const found = await ledger.lookup([id(1), id(2)]);
+    expect(found.get(id(1))).toEqual(committed(1));
+    expect(found.get(id(2))).toEqual(committed(2));
+  });
+
+  test("an entry that says more stays when its commit is replayed from the log", async () => {
+    const ledger = new FolderLedger(folder);
+    const full = { ...committed(1), capture: "c", batchId: "b", packets: 2 };
+    await ledger.putCommitted(new Map([[id(1), full]]));
+    await new FolderLedger(folder).putCommitted(new Map([[id(1), committed(1)]]));
+    expect((await new FolderLedger(folder).lookup([id(1)])).get(id(1))).toEqual(full);
+  });
+
+  test("deleting it between runs is safe: the next one knows that it knows nothing", async () => {
+    await new FolderLedger(folder).advanceWatermark(4);
+    await rm(path);
+    expect(await new FolderLedger(folder).watermark()).toBeNull();
+  });
+
+  test("removed, cut or replaced while a run uses it: that run ends, and writes no watermark", async () => {
+    const spoilers = [
+      async () => await rm(path),
+      async () => await rm(dirname(path), { recursive: true }),
+      async () => await writeFile(path, ""),
+      async () => {
+        await rm(path);
+        await new FolderLedger(folder).putCommitted(
+          new Map(Array.from({ length: 9 }, (_, i) => [id(i), committed(i)])),
+        );
+      },
+    ];
+    for (const spoil of spoilers) {
+      await rm(dirname(path), { recursive: true, force: true });
+      const ledger = new FolderLedger(folder);
+      await ledger.putCommitted(new Map([[id(1), committed(1)]]));
+      await ledger.advanceWatermark(1);
+      await spoil();
+      await expect(ledger.advanceWatermark(2)).rejects.toThrow(RetryableError);
+      await expect(ledger.lookup([id(1)])).rejects.toThrow(/Run it again/);
+      expect(await new FolderLedger(folder).watermark()).toBeNull();
+    }
+  });
+
+  test("calls of one instance that overlap take no line for another", async () => {
+    const ledger = new FolderLedger(folder);
+    for (let i = 0; i < 5; i++) {
+      await new FolderLedger(folder).putCommitted(new Map([[id(i), committed(i)]]));
+      const answers = await Promise.all([1, 2, 3].map(async () => await ledger.lookup([id(i)])));
+      expect(answers.map((answer) => answer.get(id(i)))).toEqual([committed(i), committed(i), committed(i)]);
+    }
+  });
+});
