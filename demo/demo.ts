@@ -1,8 +1,8 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
-import type { Terminal } from "../cli/command.ts";
 import { main } from "../cli/deltacap.ts";
+import { processTerminal } from "../cli/process-terminal.ts";
 import { writeFleet } from "./fleet.ts";
 
 const SEED = 20_260_301;
@@ -61,14 +61,8 @@ async function sql(table: string, query: string): Promise<void> {
   await deltacap("sql", table, query);
 }
 
-const terminal: Terminal = {
-  out: (text) => void process.stdout.write(text),
-  err: (text) => void process.stderr.write(text),
-  interactive: process.stderr.isTTY === true,
-};
-
 async function deltacap(...args: string[]): Promise<number> {
-  return await main(args, terminal);
+  return await main(args, processTerminal);
 }
 
 function say(text: string): void {

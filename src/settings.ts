@@ -29,8 +29,5 @@ export const converterDefaults = {
 /** Gateways store captures below a folder named after the vehicle. */
 export const defaultKeyPattern = "{vehicle_id}/**";
 
-/** Delta checkpoints are written every so many versions, unless the table says otherwise. */
-export const defaultCheckpointInterval = 100;
-
 /** Goes into each commit as its writer. */
 export const engineInfo = "deltacap/0.1.0";

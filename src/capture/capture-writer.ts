@@ -1,3 +1,4 @@
+import { concatenated } from "./concatenated.ts";
 /** A packet to be written into a capture file; the bytes are copied. */
 export interface PacketToWrite {
   readonly linkType: number;
@@ -169,14 +170,4 @@ function padded(bytes: Uint8Array): Uint8Array {
 
 function bytesOf(view: DataView): Uint8Array {
   return new Uint8Array(view.buffer);
-}
-
-function concatenated(parts: readonly Uint8Array[]): Uint8Array {
-  const out = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    out.set(part, at);
-    at += part.length;
-  }
-  return out;
 }

@@ -1,29 +1,14 @@
 import { decodeAsamCmpRecord } from "./asam-cmp.ts";
 import { decodeCanInUdpRecord } from "./can-in-udp.ts";
 import { CaptureModule, type DecodingRecord } from "./decoding-record.ts";
-import { decodeEthernet } from "./ethernet.ts";
 import { NO_RECORD } from "./module-record.ts";
-import { ABSENT } from "./packet-record.ts";
 import { decodeTecmpRecord } from "./tecmp.ts";
 
 /**
  * Decodes the record at `at` of a capture module's packet into `record`, which is begun. Returns where the next one is, or
- * {@link NO_RECORD} where there is none at `at`.
+ * {@link NO_RECORD} where there is none at `at`. The headers of an Ethernet frame in it are left to the caller.
  */
 export function decodeModuleRecord(
-  record: DecodingRecord,
-  captureModule: number,
-  recordType: number,
-  at: number,
-  end: number,
-): number {
-  const next = decodeRecord(record, captureModule, recordType, at, end);
-  const frame = record.ethernetFrameOffset;
-  if (frame !== ABSENT) decodeEthernet(record, frame, record.capturedEnd);
-  return next;
-}
-
-function decodeRecord(
   record: DecodingRecord,
   captureModule: number,
   recordType: number,

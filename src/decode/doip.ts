@@ -1,9 +1,6 @@
 import type { DecodingRecord } from "./decoding-record.ts";
 import { cut, malformed, setPayload, uint16, uint32 } from "./fields.ts";
 
-/** UDP and TCP port (ISO 13400-2). */
-export const DOIP_PORT = 13_400;
-
 /** Generic header: version, its inverse, payload type, payload length (ISO 13400-2, section 7.1). */
 const HEADER_LENGTH = 8;
 

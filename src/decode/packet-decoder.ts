@@ -7,9 +7,10 @@ import {
   defaultApplicationPorts,
 } from "./decode-settings.ts";
 import { beginPacket, beginRecord, CaptureModule, DecodingRecord } from "./decoding-record.ts";
+import { decodeEthernet } from "./ethernet.ts";
 import { decodeLinkLayer } from "./link-layer.ts";
 import { NO_RECORD } from "./module-record.ts";
-import type { RecordSink } from "./packet-record.ts";
+import { ABSENT, type RecordSink } from "./packet-record.ts";
 
 /**
  * Turns frames into table rows. The one reused record is reset, filled and given to the sink for each row; nothing is
@@ -49,6 +50,8 @@ export class PacketDecoder {
       record.moduleDeviceId = moduleDeviceId;
       at = decodeModuleRecord(record, captureModule, recordType, at, recordsEnd);
       if (at === NO_RECORD) return;
+      const ethernetFrame = record.ethernetFrameOffset;
+      if (ethernetFrame !== ABSENT) decodeEthernet(record, ethernetFrame, record.capturedEnd);
       this.#sink(record);
     }
   }

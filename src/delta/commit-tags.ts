@@ -1,7 +1,7 @@
 import { TableRefusedError } from "../errors.ts";
 import type { Damage } from "../manifest/ledger.ts";
 import type { Manifest } from "../manifest/manifest.ts";
-import type { SourceId } from "../manifest/source-id.ts";
+import { hex, type SourceId } from "../manifest/source-id.ts";
 import { base64, fromBase64 } from "./base64.ts";
 
 /**
@@ -96,8 +96,4 @@ function unreadable(tag: string, problem: string, cause?: unknown): TableRefused
 /** Value of a lower-case hex digit. */
 function digit(char: number): number {
   return char < 0x3a ? char - 0x30 : char - 0x57;
-}
-
-function hex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

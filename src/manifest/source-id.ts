@@ -15,7 +15,10 @@ export function sourceId(
   sha256: Sha256,
 ): SourceId {
   const digest = sha256(utf8.encode(JSON.stringify([source.bucket, source.key, source.eTag, source.size])));
-  let hex = "";
-  for (let i = 0; i < 16; i++) hex += digest[i]!.toString(16).padStart(2, "0");
-  return hex;
+  return hex(digest.subarray(0, 16));
+}
+
+/** Two lower-case digits a byte. */
+export function hex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

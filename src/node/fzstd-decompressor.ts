@@ -1,4 +1,5 @@
 import { Decompress } from "fzstd";
+import { concatenated } from "../capture/concatenated.ts";
 import { DamagedStreamError } from "../capture/decompressor.ts";
 
 const FRAME_MAGIC = 0xfd2fb528;
@@ -63,7 +64,7 @@ async function* frame(input: Input): AsyncGenerator<Uint8Array, void> {
     // A run-length block holds the one byte that it repeats.
     const length = 3 + (type === 1 ? 1 : size);
     await input.require(length);
-    const block = concatenated(head, input.take(length));
+    const block = concatenated([head, input.take(length)]);
     head = new Uint8Array(0);
     try {
       decompress.push(block, last);
@@ -128,7 +129,7 @@ class Input {
         held += next.value.length;
       }
     }
-    this.#bytes = concatenated(...parts);
+    this.#bytes = concatenated(parts);
     this.#at = 0;
     return held >= length;
   }
@@ -173,14 +174,4 @@ class Input {
   async close(): Promise<void> {
     await this.#chunks.return?.();
   }
-}
-
-function concatenated(...parts: readonly Uint8Array[]): Uint8Array {
-  const out = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    out.set(part, at);
-    at += part.length;
-  }
-  return out;
 }

@@ -30,6 +30,8 @@ export interface PacketFilesOptions {
 
 /** Rows of one date that are not in a file yet, and the files they will go to. */
 interface OpenDate {
+  /** Days since 1970, {@link NO_DAY} for packets without a time. */
+  readonly day: number;
   /** `2026-01-31`, null for packets without a time. */
   readonly date: string | null;
   readonly batch: PacketBatch;
@@ -150,7 +152,7 @@ export class PacketFiles {
     if (!this.#captureDays.has(day)) this.#countDay(day);
     if (open === undefined) {
       const batch = new PacketBatch(this.#options.hashSeed);
-      open = { date: dateText(day), batch, keptRows: 0, shared: null, own: null, lastUse: 0 };
+      open = { day, date: dateText(day), batch, keptRows: 0, shared: null, own: null, lastUse: 0 };
       this.#open.set(day, open);
     }
     open.lastUse = ++this.#uses;
@@ -216,7 +218,7 @@ export class PacketFiles {
     while (open.batch.rows > 0) await this.#writeRows(open);
     if (open.shared !== null) this.#written.push(await open.shared.finish());
     if (open.own !== null) this.#ownWritten.push(await open.own.finish());
-    for (const [day, candidate] of this.#open) if (candidate === open) this.#open.delete(day);
+    this.#open.delete(open.day);
     this.#lastDate = null;
   }
 
