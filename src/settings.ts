@@ -31,3 +31,148 @@ export const defaultKeyPattern = "{vehicle_id}/**";
 
 /** Goes into each commit as its writer. */
 export const engineInfo = "deltacap/0.1.0";
+
+/** What the infrastructure tells the functions, and each function takes what it needs of (see {@link settingsFrom}). */
+export interface FunctionSettings {
+  /** `s3://bucket/folder` of the table. */
+  readonly tableUri: string;
+  /** The scheme by which Spark is given the table: part of the log store's key. */
+  readonly tableScheme: "s3a" | "s3";
+  /** `dynamodb` is shared with Spark; `conditional` serves tables that no Spark writes. */
+  readonly logStore: "dynamodb" | "conditional";
+  /** DynamoDB table of the log store; "" where the log store is `conditional`. */
+  readonly logTable: string;
+  readonly ledgerTable: string;
+  /** Days that the ledger remembers a source: longer than anybody may deliver its capture again. */
+  readonly ledgerDays: number;
+  /** Buckets that captures may come from. */
+  readonly captureBuckets: readonly string[];
+  /** How object keys name the vehicle. */
+  readonly keyPattern: string;
+  /** Whether captures are encrypted by KMS: their eTag says nothing of the content then, so that the content is hashed. */
+  readonly hashContent: boolean;
+  /** Whether a capture is deleted once its rows are committed. */
+  readonly deleteCaptures: boolean;
+  readonly captureQueueUrl: string;
+  readonly captureDeadLetterUrl: string;
+  readonly manifestQueueUrl: string;
+  readonly manifestDeadLetterUrl: string;
+  /** SQS's limit of one message, as the queues have it. */
+  readonly messageBytes: number;
+  /** Seconds between two commits at least: under 5, Spark's OPTIMIZE starves. */
+  readonly commitIntervalSeconds: number;
+  /** Files waiting at which a commit is not put off any longer. */
+  readonly filesPerCommit: number;
+  /** Versions between two checkpoints. */
+  readonly checkpointInterval: number;
+  /** Whether maintenance also rewrites small files into large ones. */
+  readonly optimize: boolean;
+  /** Whether maintenance also deletes files that no version of the last `vacuumHours` refers to. */
+  readonly vacuum: boolean;
+  readonly vacuumHours: number;
+}
+
+/** For each setting: its environment variable, and how it is read; null from `parse` is what the setting may not be. */
+const functionSettings: {
+  readonly [Name in keyof FunctionSettings]: {
+    readonly variable: string;
+    readonly parse: (text: string) => FunctionSettings[Name] | null;
+  };
+} = {
+  tableUri: { variable: "DELTACAP_TABLE", parse: nonEmpty },
+  tableScheme: { variable: "DELTACAP_TABLE_SCHEME", parse: oneOf("s3a", "s3") },
+  logStore: { variable: "DELTACAP_LOG_STORE", parse: oneOf("dynamodb", "conditional") },
+  logTable: { variable: "DELTACAP_LOG_TABLE", parse: (text) => text },
+  ledgerTable: { variable: "DELTACAP_LEDGER_TABLE", parse: nonEmpty },
+  ledgerDays: { variable: "DELTACAP_LEDGER_DAYS", parse: wholeNumber(1, 3_650) },
+  captureBuckets: { variable: "DELTACAP_CAPTURE_BUCKETS", parse: list },
+  keyPattern: { variable: "DELTACAP_KEY_PATTERN", parse: nonEmpty },
+  hashContent: { variable: "DELTACAP_HASH_CONTENT", parse: yesOrNo },
+  deleteCaptures: { variable: "DELTACAP_DELETE_CAPTURES", parse: yesOrNo },
+  captureQueueUrl: { variable: "DELTACAP_CAPTURE_QUEUE_URL", parse: nonEmpty },
+  captureDeadLetterUrl: { variable: "DELTACAP_CAPTURE_DEAD_LETTER_URL", parse: nonEmpty },
+  manifestQueueUrl: { variable: "DELTACAP_MANIFEST_QUEUE_URL", parse: nonEmpty },
+  manifestDeadLetterUrl: { variable: "DELTACAP_MANIFEST_DEAD_LETTER_URL", parse: nonEmpty },
+  messageBytes: { variable: "DELTACAP_MESSAGE_BYTES", parse: wholeNumber(64 * KiB, MiB) },
+  commitIntervalSeconds: { variable: "DELTACAP_COMMIT_INTERVAL_SECONDS", parse: wholeNumber(5, 50) },
+  filesPerCommit: { variable: "DELTACAP_FILES_PER_COMMIT", parse: wholeNumber(1, 50_000) },
+  checkpointInterval: { variable: "DELTACAP_CHECKPOINT_INTERVAL", parse: wholeNumber(1, 100_000) },
+  optimize: { variable: "DELTACAP_OPTIMIZE", parse: yesOrNo },
+  vacuum: { variable: "DELTACAP_VACUUM", parse: yesOrNo },
+  vacuumHours: { variable: "DELTACAP_VACUUM_HOURS", parse: wholeNumber(1, 100_000) },
+};
+
+/** Settings that a small fleet can keep; what has none here names a resource. */
+export const functionDefaults = {
+  tableScheme: "s3a",
+  logStore: "dynamodb",
+  ledgerDays: 90,
+  keyPattern: defaultKeyPattern,
+  hashContent: false,
+  deleteCaptures: false,
+  messageBytes: 256 * KiB,
+  commitIntervalSeconds: 10,
+  filesPerCommit: 1_000,
+  checkpointInterval: 100,
+  optimize: false,
+  vacuum: false,
+  vacuumHours: 168,
+} as const satisfies Partial<FunctionSettings>;
+
+/**
+ * The named settings out of a function's environment. Throws an error that names the variable, its value and what it may be:
+ * the function then fails at its start, before it takes any work.
+ */
+export function settingsFrom<Name extends keyof FunctionSettings>(
+  environment: Readonly<Record<string, string | undefined>>,
+  names: readonly Name[],
+): Pick<FunctionSettings, Name> {
+  const settings: Partial<Record<Name, unknown>> = {};
+  for (const name of names) {
+    const { variable, parse } = functionSettings[name];
+    const text = environment[variable];
+    if (text === undefined)
+      throw new Error(`the environment variable ${variable} is not set (setting ${name})`);
+    const value = parse(text);
+    if (value === null)
+      throw new Error(
+        `the environment variable ${variable} (setting ${name}) is "${text}", which it may not be`,
+      );
+    settings[name] = value;
+  }
+  return settings as Pick<FunctionSettings, Name>;
+}
+
+/** The environment by which {@link settingsFrom} gives these settings back. */
+export function environmentOf(settings: Partial<FunctionSettings>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(settings).map(([name, value]) => [
+      functionSettings[name as keyof FunctionSettings].variable,
+      Array.isArray(value) ? value.join(",") : String(value),
+    ]),
+  );
+}
+
+function nonEmpty(text: string): string | null {
+  return text === "" ? null : text;
+}
+
+function list(text: string): string[] | null {
+  const items = text.split(",").filter((item) => item !== "");
+  return items.length === 0 ? null : items;
+}
+
+function yesOrNo(text: string): boolean | null {
+  return text === "true" ? true : text === "false" ? false : null;
+}
+
+function oneOf<const Choice extends string>(...choices: readonly Choice[]): (text: string) => Choice | null {
+  return (text) => choices.find((choice) => choice === text) ?? null;
+}
+
+function wholeNumber(least: number, most: number): (text: string) => number | null {
+  return (text) => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    return value >= least && value <= most ? value : null;
+  };
+}

@@ -1,0 +1,3 @@
+# The adapters and handlers for AWS, against servers that others wrote.
+
+cloud_phase() { :; }

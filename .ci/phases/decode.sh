@@ -1,0 +1,3 @@
+# The decoders at length.
+
+decode_phase() { :; }
