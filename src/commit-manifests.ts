@@ -82,6 +82,7 @@ export class Committer {
   readonly #ports: CommitterPorts;
   readonly #schema: TableSchema;
   #snapshot: Snapshot;
+  #conflicts = 0;
 
   private constructor(ports: CommitterPorts, schema: TableSchema, snapshot: Snapshot) {
     this.#ports = ports;
@@ -120,6 +121,11 @@ export class Committer {
     return this.#snapshot.version;
   }
 
+  /** Versions that were lost to another writer, in this instance's life. */
+  get conflicts(): number {
+    return this.#conflicts;
+  }
+
   /** For the next run's `start`. */
   get snapshot(): Snapshot {
     return this.#snapshot;
@@ -155,6 +161,7 @@ export class Committer {
         await this.#noteCommit(version, additions, metadata);
         return await this.#settle(decisions, version);
       }
+      this.#conflicts++;
       if (this.#ports.now() >= deadlineMs) break;
       await this.#ports.sleep(this.#ports.random() * Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** attempt));
       await this.#ports.log.repair();

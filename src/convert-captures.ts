@@ -27,8 +27,20 @@ export interface ConverterPorts {
   readonly now: () => number;
   /** A fresh unpredictable id, of `[A-Za-z0-9_.=-]` only. */
   readonly newBatchId: () => string;
+  /**
+   * A SHA-256 that takes a capture piece by piece and gives lower-case hex: given where eTags say nothing of the content (KMS).
+   * The content's hash then stands in the eTag's place in source ids, and each capture is read once more for it.
+   */
+  readonly contentHash?: () => ContentHash;
+  /** True when no time is left: captures not yet converted are given up, to be tried again. */
+  readonly expired?: () => boolean;
   /** Called when it is known what became of a capture: for progress, before the batch is complete. */
   readonly onCapture?: (result: CaptureResult) => void;
+}
+
+export interface ContentHash {
+  update(bytes: Uint8Array): unknown;
+  digest(): string;
 }
 
 export interface ConverterLimits extends PacketFileLimits, DecompressionLimits {
@@ -76,7 +88,8 @@ export async function convertCaptures(
     results.push(result);
     ports.onCapture?.(result);
   };
-  const fresh = await withoutDuplicates(sources, ports, report);
+  const identified = await identify(sources, ports, limits, report);
+  const fresh = await withoutDuplicates(identified, ports, report);
   const batchId = ports.newBatchId();
   const files = new PacketFiles({
     batchId,
@@ -105,25 +118,58 @@ export async function convertCaptures(
   }
 }
 
-interface FreshSource {
+interface IdentifiedSource {
   readonly source: CaptureSource;
   readonly id: SourceId;
 }
 
-/** Sources to convert, each once, in the order in which their rows shall lie in the files: by vehicle, then capture. */
-async function withoutDuplicates(
+/** Sources with their ids. Where the content must be hashed for that, those that cannot be read are reported instead. */
+async function identify(
   sources: readonly CaptureSource[],
   ports: ConverterPorts,
+  { captureBytes }: ConverterLimits,
   report: (result: CaptureResult) => void,
-): Promise<FreshSource[]> {
-  const unique = new Map<SourceId, CaptureSource>();
+): Promise<IdentifiedSource[]> {
+  const identified: IdentifiedSource[] = [];
   for (const source of sources) {
     const id = sourceId(source, ports.sha256);
+    // What is too large is rejected by its size, unread.
+    if (ports.contentHash === undefined || source.size > captureBytes) {
+      identified.push({ source, id });
+      continue;
+    }
+    try {
+      requireTime(ports);
+      const hash = ports.contentHash();
+      for await (const chunk of ports.captures.open(source)) hash.update(chunk);
+      identified.push({ source, id: sourceId({ ...source, eTag: hash.digest() }, ports.sha256) });
+    } catch (error) {
+      const failure = failureOf(error);
+      if (failure === null) throw error;
+      report({ source, id, ...failure });
+    }
+  }
+  return identified;
+}
+
+function requireTime({ expired }: ConverterPorts): void {
+  if (expired?.())
+    throw new RetryableError("no time was left for it; it is tried again by its next delivery");
+}
+
+/** Sources to convert, each once, in the order in which their rows shall lie in the files: by vehicle, then capture. */
+async function withoutDuplicates(
+  identified: readonly IdentifiedSource[],
+  ports: ConverterPorts,
+  report: (result: CaptureResult) => void,
+): Promise<IdentifiedSource[]> {
+  const unique = new Map<SourceId, CaptureSource>();
+  for (const { source, id } of identified) {
     if (unique.has(id)) report({ source, id, outcome: "duplicate" });
     else unique.set(id, source);
   }
   const known = await ports.ledger.lookup([...unique.keys()]);
-  const fresh: FreshSource[] = [];
+  const fresh: IdentifiedSource[] = [];
   for (const [id, source] of unique) {
     const entry = known.get(id);
     if (entry?.status === "committed") report({ source, id, outcome: "duplicate", known: entry });
@@ -137,7 +183,7 @@ async function withoutDuplicates(
 }
 
 async function convertCapture(
-  { source, id }: FreshSource,
+  { source, id }: IdentifiedSource,
   files: PacketFiles,
   ports: ConverterPorts,
   limits: ConverterLimits,
@@ -155,6 +201,7 @@ async function convertCapture(
   let tableError: unknown;
   let end: CaptureEnd;
   try {
+    requireTime(ports);
     const decoder = new PacketDecoder((record) => files.append(record));
     end = await readCapture(
       ports.captures.open(source),
@@ -162,6 +209,7 @@ async function convertCapture(
       (frame) => decoder.decode(frame),
       limits,
       async () => {
+        requireTime(ports);
         if (!files.full) return;
         try {
           await files.makeRoom();
@@ -232,7 +280,7 @@ function manifestOf(
   const sources: ManifestSource[] = [];
   for (const result of results) {
     if (result.outcome !== "converted") continue;
-    const { capture, bucket, key, versionId, eTag, size } = result.source;
+    const { capture, bucket, key, versionId, eTag, size, uploadedMs } = result.source;
     sources.push({
       id: result.id,
       capture,
@@ -241,6 +289,7 @@ function manifestOf(
       ...(versionId === undefined ? {} : { versionId }),
       eTag,
       size,
+      ...(uploadedMs === undefined ? {} : { uploadedMs }),
       packets: result.packets,
       ...(result.damage === undefined ? {} : { damage: result.damage }),
     });

@@ -87,6 +87,7 @@ function s3Record(record: unknown, rules: IntakeRules): Verdict {
       size: object.size,
       eTag: object.eTag,
       versionId: object.versionId,
+      time: record.eventTime,
     },
     rules,
   );
@@ -107,6 +108,7 @@ function eventBridge(event: Fields, rules: IntakeRules): Verdict {
       size: object.size,
       eTag: object.etag,
       versionId: object["version-id"],
+      time: event.time,
     },
     rules,
   );
@@ -118,6 +120,7 @@ interface NamedObject {
   readonly size: unknown;
   readonly eTag: unknown;
   readonly versionId: unknown;
+  readonly time: unknown;
 }
 
 function judged(named: NamedObject, rules: IntakeRules): Verdict {
@@ -146,6 +149,8 @@ function judged(named: NamedObject, rules: IntakeRules): Verdict {
   if (typeof versionId !== "string" || !/^[\x21-\x7e]{0,1024}$/.test(versionId)) {
     return { refused: `s3://${bucket}/${key} has the version ${shown(versionId)}` };
   }
+  // Only for metrics: what is no time is left out.
+  const uploadedMs = typeof named.time === "string" ? Date.parse(named.time) : Number.NaN;
   return {
     source: {
       capture: `s3://${bucket}/${key}`,
@@ -154,6 +159,7 @@ function judged(named: NamedObject, rules: IntakeRules): Verdict {
       ...(versionId === "" ? {} : { versionId }),
       eTag,
       size,
+      ...(uploadedMs >= 0 ? { uploadedMs } : {}),
       vehicleId: rules.keyPattern.vehicleId(key),
     },
   };

@@ -37,12 +37,21 @@ export class SqsCaptureQueue implements CaptureQueue {
 }
 
 /** What names an object version. */
-type Announcement = Pick<ManifestSource, "bucket" | "key" | "versionId" | "eTag" | "size">;
+type Announcement = Pick<ManifestSource, "bucket" | "key" | "versionId" | "eTag" | "size" | "uploadedMs">;
 
 /** An S3 event with one record. The key is encoded as S3 does it, a space as `+`. */
-function announcement({ bucket, key, versionId, eTag, size }: Announcement): object {
+function announcement({ bucket, key, versionId, eTag, size, uploadedMs }: Announcement): object {
   const encoded = encodeURIComponent(key).replaceAll("%20", "+").replaceAll("%2F", "/");
   const object = { key: encoded, size, eTag, ...(versionId === undefined ? {} : { versionId }) };
   const s3 = { s3SchemaVersion: "1.0", bucket: { name: bucket }, object };
-  return { Records: [{ eventVersion: "2.1", eventSource: "aws:s3", eventName: "ObjectCreated:Put", s3 }] };
+  // The first upload's time: the age of a row counts from there.
+  const eventTime = uploadedMs === undefined ? {} : { eventTime: new Date(uploadedMs).toISOString() };
+  const record = {
+    eventVersion: "2.1",
+    eventSource: "aws:s3",
+    eventName: "ObjectCreated:Put",
+    ...eventTime,
+    s3,
+  };
+  return { Records: [record] };
 }

@@ -21,8 +21,6 @@ export interface SqsManifestQueueOptions {
   readonly deadLetterUrl: string;
   /** The table's folder, where manifests too large for a message lie below `_manifests/`. */
   readonly store: ObjectStore;
-  /** Long polls at once, of ten messages each. */
-  readonly parallelReceives: number;
   /** Default {@link MESSAGE_BYTES}. */
   readonly messageBytes?: number;
 }
@@ -38,7 +36,7 @@ const REASON_CHARACTERS = 1_000;
 /** Manifests over SQS. */
 export class SqsManifestQueue implements ManifestQueue {
   readonly #options: SqsManifestQueueOptions;
-  /** A poll, or the reading of a large manifest, that failed while others brought messages: told by the next call. */
+  /** The reading of a large manifest that failed while others arrived: told by the next call. */
   #failure: unknown = null;
 
   constructor(options: SqsManifestQueueOptions) {
@@ -63,11 +61,11 @@ export class SqsManifestQueue implements ManifestQueue {
       this.#failure = null;
       throw failure;
     }
-    const polls = Array.from({ length: this.#options.parallelReceives }, () => this.#poll(waitSeconds));
+    const messages = await this.#poll(waitSeconds);
     const received: ReceivedManifest[] = [];
-    for (const poll of await Promise.allSettled(polls)) {
-      if (poll.status === "fulfilled") received.push(...poll.value);
-      else this.#failure = poll.reason;
+    for (const read of await Promise.allSettled(messages.map((message) => this.#received(message)))) {
+      if (read.status === "fulfilled") received.push(read.value);
+      else this.#failure = read.reason;
     }
     // What came must be worked on, or it would be invisible for nothing: then the failure waits for the next call.
     if (received.length > 0 || this.#failure === null) return received;
@@ -147,7 +145,7 @@ export class SqsManifestQueue implements ManifestQueue {
     }
   }
 
-  async #poll(waitSeconds: number): Promise<ReceivedManifest[]> {
+  async #poll(waitSeconds: number): Promise<Message[]> {
     try {
       const { Messages } = await this.#options.sqs.send(
         new ReceiveMessageCommand({
@@ -157,13 +155,7 @@ export class SqsManifestQueue implements ManifestQueue {
           MessageSystemAttributeNames: ["SentTimestamp"],
         }),
       );
-      const received: ReceivedManifest[] = [];
-      const reads = (Messages ?? []).map((message) => this.#received(message));
-      for (const read of await Promise.allSettled(reads)) {
-        if (read.status === "fulfilled") received.push(read.value);
-        else this.#failure = read.reason;
-      }
-      return received;
+      return Messages ?? [];
     } catch (error) {
       throw translated(error, "cannot receive manifests");
     }

@@ -12,6 +12,8 @@ export interface CaptureSource {
   readonly eTag: string;
   /** Bytes. */
   readonly size: number;
+  /** Milliseconds since 1970: when the upload was announced, where that is known. */
+  readonly uploadedMs?: number;
   /** From the key by the key pattern; null where it does not match. */
   readonly vehicleId: string | null;
 }

@@ -1,15 +1,17 @@
 import { ABSENT } from "../decode/packet-record.ts";
 import { AddressDictionary } from "./address-dictionary.ts";
-import type { Column, Validity } from "./row-group.ts";
+import type { Column } from "./row-group.ts";
+import { halvesValidity, int8Validity, int32Validity } from "./validity.ts";
 
 /**
- * Builders of one column each. A row is written by storing into the builder's arrays (`values[row] = x`), after
- * `ensureRows`; ABSENT is a null. Validity is made when rows are taken, in one pass, instead of row by row.
+ * Builders of one column each. A row is written by storing into the builder's arrays (`values[row] = x`, or by `set` where a
+ * value takes more than one store), after `ensureRows`; ABSENT is a null. Values are stored as a row group has them, so that
+ * taking rows copies next to nothing; validity is made then, in one pass, instead of row by row.
  */
 export interface ColumnBuilder {
   /** Makes room for `rows` rows in all. */
   ensureRows(rows: number): void;
-  /** Rows `from` to `to` (exclusive) as a column; its arrays are valid until the next store. */
+  /** Rows `from` to `to` (exclusive) as a column; its arrays are valid until the next store or `take`. */
   take(from: number, to: number): Column;
   /** Forgets the first `count` of `rows` rows: those behind them move to the front. Cost: a copy of those. */
   removeFirst(count: number, rows: number): void;
@@ -26,7 +28,7 @@ export class IntegerBuilder implements ColumnBuilder {
 
   take(from: number, to: number): Column {
     const values = this.values.subarray(from, to);
-    return { kind: "integer", values, ...validity(values) };
+    return { kind: "integer", values, ...int32Validity(values) };
   }
 
   removeFirst(count: number, rows: number): void {
@@ -36,68 +38,75 @@ export class IntegerBuilder implements ColumnBuilder {
   clear(): void {}
 }
 
-/** Values up to 2^53 - 1, which every `long` column of packets is far below. */
+/** Values of 0 to 2^53 - 1, which every `long` column of packets is far below. */
 export class LongBuilder implements ColumnBuilder {
-  values = new Float64Array(0);
+  #values = new BigInt64Array(0);
+  /** The same memory: no BigInt is made for a row. */
+  #halves = new Int32Array(0);
 
   ensureRows(rows: number): void {
-    this.values = grownFloat64(this.values, rows);
+    this.#values = grownInt64(this.#values, rows);
+    this.#halves = new Int32Array(this.#values.buffer);
+  }
+
+  /** ABSENT becomes -1, whose high half no value has. */
+  set(row: number, value: number): void {
+    const halves = this.#halves;
+    halves[2 * row] = value;
+    halves[2 * row + 1] = Math.floor(value / 0x1_0000_0000);
   }
 
   take(from: number, to: number): Column {
-    const values = this.values.subarray(from, to);
-    const longs = new BigInt64Array(values.length);
-    const halves = new Int32Array(longs.buffer);
-    for (let i = 0; i < values.length; i++) {
-      const value = values[i]!;
-      if (value === ABSENT) continue;
-      halves[2 * i] = value | 0;
-      halves[2 * i + 1] = Math.floor(value / 0x1_0000_0000);
-    }
-    return { kind: "long", values: longs, ...validity(values) };
+    const validity = halvesValidity(this.#halves.subarray(2 * from, 2 * to), ABSENT);
+    return { kind: "long", values: this.#values.subarray(from, to), ...validity };
   }
 
   removeFirst(count: number, rows: number): void {
-    this.values.copyWithin(0, count, rows);
+    this.#values.copyWithin(0, count, rows);
   }
 
   clear(): void {}
 }
 
-/** Seconds since 1970 (an exact integer, may be negative) and nanoseconds within the second; ABSENT nanoseconds are a null. */
+/** High half of a time that is not there: it would lie 292,000 years before 1970. */
+const NO_TIME = -0x8000_0000;
+
+/** Microseconds since 1970. */
 export class TimestampBuilder implements ColumnBuilder {
-  seconds = new Float64Array(0);
-  nanoseconds = new Int32Array(0);
+  #values = new BigInt64Array(0);
+  /** The same memory: no BigInt is made for a row. */
+  #halves = new Int32Array(0);
 
   ensureRows(rows: number): void {
-    this.seconds = grownFloat64(this.seconds, rows);
-    this.nanoseconds = grownInt32(this.nanoseconds, rows);
+    this.#values = grownInt64(this.#values, rows);
+    this.#halves = new Int32Array(this.#values.buffer);
+  }
+
+  /** Seconds since 1970 (an exact integer, may be negative) and nanoseconds within the second, of the years 1 to 9999. */
+  set(row: number, seconds: number, nanoseconds: number): void {
+    const micro = Math.floor(nanoseconds / 1000);
+    const micros = seconds * 1_000_000 + micro;
+    if (Number.isSafeInteger(micros)) {
+      const halves = this.#halves;
+      halves[2 * row] = micros;
+      halves[2 * row + 1] = Math.floor(micros / 0x1_0000_0000);
+    } else {
+      // Beyond April 2255, where microseconds pass 2^53.
+      this.#values[row] = BigInt(seconds) * 1_000_000n + BigInt(micro);
+    }
+  }
+
+  setNull(row: number): void {
+    this.#halves[2 * row + 1] = NO_TIME;
   }
 
   take(from: number, to: number): Column {
-    const nanoseconds = this.nanoseconds.subarray(from, to);
-    const values = new BigInt64Array(nanoseconds.length);
-    const halves = new Int32Array(values.buffer);
-    for (let i = 0; i < nanoseconds.length; i++) {
-      if (nanoseconds[i] === ABSENT) continue;
-      const second = this.seconds[from + i]!;
-      const micro = Math.floor(nanoseconds[i]! / 1000);
-      const micros = second * 1_000_000 + micro;
-      if (Number.isSafeInteger(micros)) {
-        const high = Math.floor(micros / 0x1_0000_0000);
-        halves[2 * i] = micros - high * 0x1_0000_0000;
-        halves[2 * i + 1] = high;
-      } else {
-        // Beyond April 2255, where microseconds pass 2^53.
-        values[i] = BigInt(second) * 1_000_000n + BigInt(micro);
-      }
-    }
-    return { kind: "timestamp", values, ...validity(nanoseconds) };
+    const validity = halvesValidity(this.#halves.subarray(2 * from, 2 * to), NO_TIME);
+    return { kind: "timestamp", values: this.#values.subarray(from, to), ...validity };
   }
 
   removeFirst(count: number, rows: number): void {
-    this.seconds.copyWithin(0, count, rows);
-    this.nanoseconds.copyWithin(0, count, rows);
+    this.#values.copyWithin(0, count, rows);
   }
 
   clear(): void {}
@@ -115,10 +124,9 @@ export class BooleanBuilder implements ColumnBuilder {
   }
 
   take(from: number, to: number): Column {
-    const values = this.values.subarray(from, to);
-    const bits = new Uint8Array(values.length);
-    for (let i = 0; i < values.length; i++) bits[i] = values[i] === 1 ? 1 : 0;
-    return { kind: "boolean", values: bits, ...validity(values) };
+    const { buffer } = this.values;
+    const validity = int8Validity(this.values.subarray(from, to));
+    return { kind: "boolean", values: new Uint8Array(buffer, from, to - from), ...validity };
   }
 
   removeFirst(count: number, rows: number): void {
@@ -326,18 +334,6 @@ export class BinaryBuilder implements ColumnBuilder {
   }
 }
 
-type Numbers = Int8Array | Int32Array | Float64Array;
-
-/** Validity of values where ABSENT is a null. */
-function validity(values: Numbers): Validity {
-  let nullCount = 0;
-  for (let i = 0; i < values.length; i++) if (values[i] === ABSENT) nullCount++;
-  if (nullCount === 0) return { nullCount, bitmap: null };
-  const bitmap = new Uint8Array((values.length + 7) >> 3);
-  for (let i = 0; i < values.length; i++) if (values[i] !== ABSENT) bitmap[i >> 3]! |= 1 << (i & 7);
-  return { nullCount, bitmap };
-}
-
 function grownInt32(values: Int32Array<ArrayBuffer>, rows: number): Int32Array<ArrayBuffer> {
   if (rows <= values.length) return values;
   const grown = new Int32Array(rows);
@@ -345,9 +341,9 @@ function grownInt32(values: Int32Array<ArrayBuffer>, rows: number): Int32Array<A
   return grown;
 }
 
-function grownFloat64(values: Float64Array<ArrayBuffer>, rows: number): Float64Array<ArrayBuffer> {
+function grownInt64(values: BigInt64Array<ArrayBuffer>, rows: number): BigInt64Array<ArrayBuffer> {
   if (rows <= values.length) return values;
-  const grown = new Float64Array(rows);
+  const grown = new BigInt64Array(rows);
   grown.set(values);
   return grown;
 }

@@ -46,6 +46,13 @@ export interface Txn {
   readonly lastUpdated?: number | bigint;
 }
 
+/** A file with part of a checkpoint's adds and removes; only checkpoints have it (Delta protocol, "Sidecar File Information"). */
+export interface Sidecar {
+  /** Percent-encoded; the file lies in `_delta_log/_sidecars`, whatever folder is named. */
+  readonly path: string;
+  readonly sizeInBytes: number;
+}
+
 /** Free-form by the protocol: other writers leave out whatever they like. */
 export interface CommitInfo {
   readonly timestamp?: number;
@@ -65,6 +72,7 @@ export interface Action {
   readonly remove?: Remove;
   readonly txn?: Txn;
   readonly commitInfo?: CommitInfo;
+  readonly sidecar?: Sidecar;
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
@@ -118,6 +126,10 @@ const SHAPES: Readonly<Record<keyof Action, readonly [field: string, type: strin
   remove: [["path", "string"]],
   txn: [["appId", "string"]],
   commitInfo: [],
+  sidecar: [
+    ["path", "string"],
+    ["sizeInBytes", "number"],
+  ],
 };
 
 /** The action in `value`, which came from a commit or a checkpoint. Throws `TableRefusedError` for one that is malformed. */

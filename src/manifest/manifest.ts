@@ -22,6 +22,8 @@ export interface ManifestSource {
   readonly versionId?: string;
   readonly eTag: string;
   readonly size: number;
+  /** Milliseconds since 1970: when the upload was announced, where that is known. */
+  readonly uploadedMs?: number;
   readonly packets: number;
   readonly damage?: Damage;
 }

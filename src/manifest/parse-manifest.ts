@@ -1,4 +1,4 @@
-import { RejectedError } from "../errors.ts";
+import { RejectedError, RetryableError } from "../errors.ts";
 import type { Damage } from "./ledger.ts";
 import { type DataFile, MAX_SOURCES, type Manifest, type ManifestSource } from "./manifest.ts";
 
@@ -19,13 +19,18 @@ export function serializeManifest(manifest: Manifest): string {
 
 /**
  * Reads a manifest that came over a queue, where anybody may have put it. Throws `RejectedError` for one that can never be
- * committed, with the value that is wrong.
+ * committed, with the value that is wrong, `RetryableError` for one of a newer format.
  */
 export function parseManifest(text: string): Manifest {
   const { manifestVersion, batchId, createdMs, files, sources } = object(
     parsed(text, "manifest"),
     "manifest",
   );
+  if (typeof manifestVersion === "number" && manifestVersion > 1) {
+    throw new RetryableError(
+      `manifest version ${manifestVersion}: this committer reads version 1; deploy the newer one`,
+    );
+  }
   if (manifestVersion !== 1) {
     throw new RejectedError(`manifest version ${shown(manifestVersion)}: this committer reads version 1`);
   }
@@ -77,7 +82,10 @@ function dataPath(value: unknown): string {
 }
 
 function parseSource(value: unknown): ManifestSource {
-  const { id, capture, bucket, key, versionId, eTag, size, packets, damage } = object(value, "source");
+  const { id, capture, bucket, key, versionId, eTag, size, uploadedMs, packets, damage } = object(
+    value,
+    "source",
+  );
   return {
     id: matching(id, SOURCE_ID, "source id"),
     capture: string(capture, "capture"),
@@ -86,6 +94,7 @@ function parseSource(value: unknown): ManifestSource {
     ...(versionId === undefined ? {} : { versionId: string(versionId, "versionId") }),
     eTag: string(eTag, "eTag"),
     size: natural(size, "source size"),
+    ...(uploadedMs === undefined ? {} : { uploadedMs: natural(uploadedMs, "uploadedMs") }),
     packets: natural(packets, "packets"),
     ...(damage === undefined ? {} : { damage: parseDamage(damage) }),
   };

@@ -75,8 +75,11 @@ const source = {
   key: "car-1/a.pcap",
   eTag: ETAG,
   size: 1024,
+  uploadedMs: Date.UTC(2026, 0, 2, 3, 4, 5, 678),
   vehicleId: "car-1",
 };
+/** EventBridge tells no fractions of a second. */
+const throughEventBridge = { ...source, uploadedMs: Date.UTC(2026, 0, 2, 3, 4, 5) };
 const only = { sources: [source], ignored: [], refused: [] };
 
 describe("what S3 announces", () => {
@@ -89,9 +92,18 @@ describe("what S3 announces", () => {
   });
 
   test("through EventBridge, also behind SNS", () => {
-    expect(parse(eventBridge())).toEqual(only);
-    expect(parse(sns(eventBridge()))).toEqual(only);
+    const expected = { ...only, sources: [throughEventBridge] };
+    expect(parse(eventBridge())).toEqual(expected);
+    expect(parse(sns(eventBridge()))).toEqual(expected);
   });
+
+  test.each([undefined, null, 5, "yesterday", "1960-01-01T00:00:00Z"])(
+    "at %s has no time of upload",
+    (eventTime) => {
+      const { uploadedMs: _, ...timeless } = source;
+      expect(s3(record({}, { eventTime }))).toEqual({ ...only, sources: [timeless] });
+    },
+  );
 
   test.each(["2.0", "2.1", "2.2", "2.3", "2.10"])("in event version %s", (eventVersion) => {
     expect(s3(record({}, { eventVersion }))).toEqual(only);
@@ -108,9 +120,11 @@ describe("what S3 announces", () => {
   });
 
   test("with its version, where the bucket keeps versions", () => {
-    const versioned = { ...only, sources: [{ ...source, versionId: "3HL4kqtJlcpXroDTDmjVBH40Nrjfkd" }] };
-    expect(s3(record({ versionId: "3HL4kqtJlcpXroDTDmjVBH40Nrjfkd" }))).toEqual(versioned);
-    expect(parse(eventBridge({ "version-id": "3HL4kqtJlcpXroDTDmjVBH40Nrjfkd" }))).toEqual(versioned);
+    const versionId = "3HL4kqtJlcpXroDTDmjVBH40Nrjfkd";
+    expect(s3(record({ versionId })).sources).toEqual([{ ...source, versionId }]);
+    expect(parse(eventBridge({ "version-id": versionId })).sources).toEqual([
+      { ...throughEventBridge, versionId },
+    ]);
     expect(s3(record({ versionId: "" }))).toEqual(only);
   });
 

@@ -8,6 +8,7 @@ import { RetryableError } from "../../src/errors.ts";
 import { KeyPattern } from "../../src/manifest/key-pattern.ts";
 import type { Manifest, ManifestSource } from "../../src/manifest/manifest.ts";
 import { parseManifest } from "../../src/manifest/parse-manifest.ts";
+import type { ReceivedManifest } from "../../src/manifest/queues.ts";
 import { ManualClock } from "../support/aws/clock.ts";
 import { BUCKET, Cloud, createQueue, type Visitor } from "../support/aws/cloud.ts";
 
@@ -32,7 +33,17 @@ async function openQueue(options: Partial<SqsManifestQueueOptions> = {}): Promis
   const queueUrl = await createQueue(visitor.clients, `manifests-${names}`);
   const deadLetterUrl = await createQueue(visitor.clients, `dead-${names}`);
   const { sqs } = visitor.clients;
-  return new SqsManifestQueue({ sqs, queueUrl, deadLetterUrl, store, parallelReceives: 3, ...options });
+  return new SqsManifestQueue({ sqs, queueUrl, deadLetterUrl, store, ...options });
+}
+
+/** Until nothing comes. */
+async function receiveAll(queue: SqsManifestQueue): Promise<ReceivedManifest[]> {
+  const received: ReceivedManifest[] = [];
+  for (;;) {
+    const deliveries = await queue.receive(0);
+    if (deliveries.length === 0) return received;
+    received.push(...deliveries);
+  }
 }
 
 const messages = (name = "manifests") => cloud.sqs.storage.queue(`${name}-${names}`).messages;
@@ -125,16 +136,16 @@ describe("manifests", () => {
 });
 
 describe("receiving", () => {
-  test("polls in parallel, each for ten", async () => {
+  test("takes ten in one request", async () => {
     const queue = await openQueue();
-    for (let i = 0; i < 45; i++) await queue.send(manifest(1, `b${i}`));
-    expect(await queue.receive(0)).toHaveLength(30);
-    expect(await queue.receive(0)).toHaveLength(15);
-    expect(visitor.faults.count("sqs:ReceiveMessage")).toBe(6);
+    for (let i = 0; i < 15; i++) await queue.send(manifest(1, `b${i}`));
+    expect(await queue.receive(0)).toHaveLength(10);
+    expect(await queue.receive(0)).toHaveLength(5);
+    expect(visitor.faults.count("sqs:ReceiveMessage")).toBe(2);
   });
 
   test("waits for a message that comes late, and no longer than it was told", async () => {
-    const queue = await openQueue({ parallelReceives: 1 });
+    const queue = await openQueue();
     const waiting = queue.receive(20);
     await clock.waiting(1);
     await queue.send(manifest(1));
@@ -145,18 +156,11 @@ describe("receiving", () => {
     expect(await inVain).toEqual([]);
   });
 
-  test("hands out what came although another poll failed, and then tells the failure", async () => {
-    const queue = await openQueue({ parallelReceives: 2 });
-    await queue.send(manifest(1));
+  test("fails when SQS refuses, and when it does not answer", async () => {
+    const queue = await openQueue();
     const refusal = { kind: "refuse", status: 403, code: "AccessDeniedException" } as const;
     visitor.faults.plan({ operation: "sqs:ReceiveMessage", effect: refusal });
-    expect(await queue.receive(0)).toHaveLength(1);
     await expect(queue.receive(0)).rejects.toThrow("cannot receive manifests: AccessDeniedException");
-    expect(await queue.receive(0)).toEqual([]);
-  });
-
-  test("fails when every poll failed", async () => {
-    const queue = await openQueue();
     visitor.faults.plan({ operation: "sqs:ReceiveMessage", times: 99, effect: { kind: "disconnect" } });
     await expect(queue.receive(0)).rejects.toThrow(RetryableError);
   });
@@ -166,7 +170,7 @@ describe("acknowledging", () => {
   test("removes all, ten a call", async () => {
     const queue = await openQueue();
     for (let i = 0; i < 25; i++) await queue.send(manifest(1, `b${i}`));
-    await queue.acknowledge(await queue.receive(0));
+    await queue.acknowledge(await receiveAll(queue));
     expect(messages()).toEqual([]);
     expect(visitor.faults.count("sqs:DeleteMessageBatch")).toBe(3);
     await queue.acknowledge([]);
@@ -182,7 +186,7 @@ describe("acknowledging", () => {
       if (asked % 3 === 0) return { code: "InternalError", senderFault: false };
       return asked % 4 === 0 ? "drop" : null;
     };
-    await queue.acknowledge(await queue.receive(0));
+    await queue.acknowledge(await receiveAll(queue));
     expect(messages()).toEqual([]);
     expect(visitor.faults.count("sqs:DeleteMessageBatch")).toBeGreaterThan(1);
   });
@@ -202,7 +206,7 @@ describe("acknowledging", () => {
     const queue = await openQueue();
     await queue.send(manifest(1));
     visitor.faults.plan({ operation: "sqs:DeleteMessageBatch", effect: { kind: "lose reply" } });
-    await queue.acknowledge(await queue.receive(0));
+    await queue.acknowledge(await receiveAll(queue));
     expect(messages()).toEqual([]);
   });
 });

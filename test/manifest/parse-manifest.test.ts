@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { RejectedError } from "../../src/errors.ts";
+import { RejectedError, RetryableError } from "../../src/errors.ts";
 import { MAX_SOURCES, type Manifest } from "../../src/manifest/manifest.ts";
 import { parseManifest, serializeManifest } from "../../src/manifest/parse-manifest.ts";
 import { Random, testSeed } from "../support/random.ts";
@@ -44,14 +44,15 @@ describe("a manifest that came over a queue", () => {
     expect(parseManifest(JSON.stringify({ ...manifest, later: 1 }))).toEqual(manifest);
   });
 
+  test("a newer version is left to a newer committer", () => {
+    const newer = JSON.stringify({ ...manifest, manifestVersion: 2 });
+    expect(() => parseManifest(newer)).toThrow(RetryableError);
+  });
+
   test.each<[string, unknown, string]>([
     ["no JSON", "{", "is no JSON"],
     ["an array", [], "manifest is []"],
-    [
-      "another version",
-      { ...manifest, manifestVersion: 2 },
-      "manifest version 2: this committer reads version 1",
-    ],
+    ["version 0", { ...manifest, manifestVersion: 0 }, "manifest version 0: this committer reads version 1"],
     ["no version", { ...manifest, manifestVersion: undefined }, "manifest version nothing"],
     ["an absolute path", withFile({ path: "/etc/passwd" }), '"/etc/passwd"'],
     ["a path that climbs", withFile({ path: "date=x/../../secret" }), '"date=x/../../secret"'],
