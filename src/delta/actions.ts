@@ -38,6 +38,7 @@ export interface Remove {
   readonly path: string;
   readonly deletionTimestamp?: number;
   readonly dataChange: boolean;
+  readonly deletionVector?: unknown;
 }
 
 export interface Txn {
@@ -51,6 +52,13 @@ export interface Sidecar {
   /** Percent-encoded; the file lies in `_delta_log/_sidecars`, whatever folder is named. */
   readonly path: string;
   readonly sizeInBytes: number;
+}
+
+/** What a table feature or an application keeps with the table; `removed` deletes the domain (Delta protocol, "Domain Metadata"). */
+export interface DomainMetadata {
+  readonly domain: string;
+  readonly configuration: string;
+  readonly removed: boolean;
 }
 
 /** Free-form by the protocol: other writers leave out whatever they like. */
@@ -71,6 +79,7 @@ export interface Action {
   readonly add?: Add;
   readonly remove?: Remove;
   readonly txn?: Txn;
+  readonly domainMetadata?: DomainMetadata;
   readonly commitInfo?: CommitInfo;
   readonly sidecar?: Sidecar;
 }
@@ -125,6 +134,11 @@ const SHAPES: Readonly<Record<keyof Action, readonly [field: string, type: strin
   ],
   remove: [["path", "string"]],
   txn: [["appId", "string"]],
+  domainMetadata: [
+    ["domain", "string"],
+    ["configuration", "string"],
+    ["removed", "boolean"],
+  ],
   commitInfo: [],
   sidecar: [
     ["path", "string"],

@@ -1,7 +1,7 @@
-import { parquetMetadataAsync, parquetReadObjects } from "hyparquet";
+import { type FileMetaData, parquetMetadataAsync, parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
 import { RetryableError, TableRefusedError } from "../errors.ts";
-import { type Action, checkedAction } from "./actions.ts";
+import { type Action, checkedAction, parseActions, type Sidecar } from "./actions.ts";
 import type { LogFile, LogStore } from "./log-store.ts";
 
 /** A checkpoint that is complete: all its files, in order. */
@@ -10,75 +10,132 @@ export interface Checkpoint {
   readonly files: readonly LogFile[];
 }
 
-const CHECKPOINT_FILE = /^(\d{20})\.checkpoint\.(?:(\d{10})\.(\d{10})\.)?parquet$/;
+const CHECKPOINT_FILE =
+  /^(\d{20})\.checkpoint\.(?:parquet|\d{10}\.(\d{10})\.parquet|([0-9a-fA-F-]{36})\.(?:json|parquet))$/;
 
 /**
- * The newest complete checkpoint among the files: classic or multi-part (Delta protocol, "Checkpoints"). Those named by a
- * UUID are left aside.
+ * The newest complete checkpoint among the files, whichever way it is named: classic, multi-part, or by a UUID (Delta protocol,
+ * "Checkpoint Naming Scheme"). Of several at one version any serves, since they say the same.
  */
 export function newestCheckpoint(files: readonly LogFile[]): Checkpoint | null {
-  const found = new Map<string, LogFile[]>();
+  const found = new Map<string, { version: number; parts: number; files: LogFile[] }>();
   for (const file of files) {
     const match = CHECKPOINT_FILE.exec(file.name);
     if (match === null) continue;
-    const [, version = "", , parts = ""] = match;
-    const key = `${version}.${parts}`;
-    found.set(key, [...(found.get(key) ?? []), file]);
+    const [, version = "", parts = "1", uuid = ""] = match;
+    const key = `${version}.${parts}.${uuid}`;
+    const candidate = found.get(key) ?? { version: Number(version), parts: Number(parts), files: [] };
+    candidate.files.push(file);
+    found.set(key, candidate);
   }
   let newest: Checkpoint | null = null;
-  for (const [key, candidates] of found) {
-    const [version, parts] = key.split(".");
-    const complete = candidates.length === (parts === "" ? 1 : Number(parts));
-    if (complete && Number(version) >= (newest?.version ?? 0)) {
-      newest = { version: Number(version), files: candidates };
-    }
+  for (const { version, parts, files } of found.values()) {
+    if (files.length === parts && version >= (newest?.version ?? 0)) newest = { version, files };
   }
   return newest;
 }
 
-/**
- * Actions of the given kinds in a checkpoint. Reads only those columns. Throws `TableRefusedError` for a file that cannot be
- * read, and for one that refers to sidecar files.
- */
+/** All actions of the given kinds in a checkpoint: see {@link checkpointBatches}. */
 export async function readCheckpoint(
   log: LogStore,
   checkpoint: Checkpoint,
   kinds: readonly (keyof Action)[],
 ): Promise<Action[]> {
   const actions: Action[] = [];
-  for (const file of checkpoint.files) {
-    for (const row of await readRows(log, file, kinds)) {
-      const action = checkedAction(row, `checkpoint ${file.name}`);
-      if (Object.keys(action).length > 0) actions.push(action);
-    }
+  for await (const batch of checkpointBatches(log, checkpoint, kinds)) {
+    for (const action of batch) actions.push(action);
   }
   return actions;
 }
 
-async function readRows(log: LogStore, { name, size }: LogFile, kinds: readonly string[]) {
+/**
+ * Actions of the given kinds in a checkpoint, V1 or V2 (Delta protocol, "Checkpoint Specs"), a row group at a time: memory
+ * holds one, decoded. Reads only the columns of those kinds, and sidecar files only for adds and removes. Throws
+ * `TableRefusedError` for a file that cannot be read.
+ */
+export async function* checkpointBatches(
+  log: LogStore,
+  checkpoint: Checkpoint,
+  kinds: readonly (keyof Action)[],
+): AsyncGenerator<Action[]> {
+  const sidecars: Sidecar[] = [];
+  for (const file of checkpoint.files) {
+    for await (const batch of fileBatches(log, file, [...kinds, "sidecar"])) {
+      for (const { sidecar } of batch) if (sidecar !== undefined) sidecars.push(sidecar);
+      yield ofKinds(batch, kinds);
+    }
+  }
+  if (!kinds.includes("add") && !kinds.includes("remove")) return;
+  for (const sidecar of sidecars) {
+    for await (const batch of parquetBatches(log, sidecarFile(sidecar), kinds)) yield ofKinds(batch, kinds);
+  }
+}
+
+function ofKinds(actions: readonly Action[], kinds: readonly (keyof Action)[]): Action[] {
+  return actions.filter((action) => kinds.some((kind) => action[kind] !== undefined));
+}
+
+/** Always in the log's own folder, so that a path of a table that was moved is found too. */
+function sidecarFile({ path, sizeInBytes }: Sidecar): { name: string; size: number } {
+  let name = path.slice(path.lastIndexOf("/") + 1);
+  try {
+    name = decodeURIComponent(name);
+  } catch {
+    // Taken as it is: reading tells whether there is such a file.
+  }
+  return { name: `_sidecars/${name}`, size: sizeInBytes };
+}
+
+async function* fileBatches(
+  log: LogStore,
+  file: LogFile,
+  kinds: readonly (keyof Action)[],
+): AsyncGenerator<Action[]> {
+  if (!file.name.endsWith(".json")) return yield* parquetBatches(log, file, kinds);
+  const body = await log.read(file.name);
+  if (body === null) throw gone(file.name);
+  yield parseActions(body, file.name);
+}
+
+async function* parquetBatches(
+  log: LogStore,
+  { name, size }: Pick<LogFile, "name" | "size">,
+  kinds: readonly string[],
+): AsyncGenerator<Action[]> {
   const file = {
     byteLength: size,
     slice: async (start: number, end = size): Promise<ArrayBuffer> => {
       const bytes = await log.read(name, { start, length: end - start });
-      if (bytes === null) throw new TableRefusedError(`${name} is gone from the log; nothing was written`);
+      if (bytes === null) throw gone(name);
       return bytes.slice().buffer as ArrayBuffer;
     },
   };
   const metadata = await readable(name, parquetMetadataAsync(file));
-  const present = new Set(
+  const present = columnsOf(metadata);
+  const columns = kinds.filter((kind) => present.has(kind));
+  if (columns.length === 0) return;
+  let rowStart = 0;
+  for (const group of metadata.row_groups) {
+    const rowEnd = rowStart + Number(group.num_rows);
+    const options = { file, metadata, columns, compressors, rowStart, rowEnd };
+    const rows = await readable(name, parquetReadObjects(options));
+    yield rows.map((row) => checkedAction(asInJson(row), `checkpoint ${name}`));
+    rowStart = rowEnd;
+  }
+}
+
+function columnsOf(metadata: FileMetaData): Set<string> {
+  return new Set(
     metadata.row_groups.flatMap((group) =>
       group.columns.flatMap((column) => column.meta_data?.path_in_schema[0] ?? []),
     ),
   );
-  const columns = [...kinds, "sidecar"].filter((kind) => present.has(kind));
-  if (columns.length === 0) return [];
-  const rows = await readable(name, parquetReadObjects({ file, metadata, columns, compressors }));
-  return rows.map(({ sidecar, ...action }) => {
-    if (sidecar === null || sidecar === undefined) return withoutNulls(action);
-    throw new TableRefusedError(
-      `${name} is a V2 checkpoint with sidecar files, which deltacap does not read; nothing was written`,
-    );
-  });
+}
+
+function gone(name: string): TableRefusedError {
+  return new TableRefusedError(
+    `${name} is gone from the log, and the checkpoint needs it. Restore it; nothing was written`,
+  );
 }
 
 async function readable<T>(name: string, reading: Promise<T>): Promise<T> {
@@ -93,16 +150,16 @@ async function readable<T>(name: string, reading: Promise<T>): Promise<T> {
 }
 
 /** As the action reads in JSON: no absent fields, numbers instead of BigInts where they are exact. */
-function withoutNulls(value: unknown, inMap = false): unknown {
+function asInJson(value: unknown, inMap = false): unknown {
   if (typeof value === "bigint") {
     return value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER ? Number(value) : value;
   }
-  if (Array.isArray(value)) return value.map((item) => withoutNulls(item));
+  if (Array.isArray(value)) return value.map((item) => asInJson(item));
   if (typeof value !== "object" || value === null) return value;
   const fields = Object.entries(value).filter(
     ([, field]) => inMap || (field !== null && field !== undefined),
   );
   return Object.fromEntries(
-    fields.map(([name, field]) => [name, withoutNulls(field, name === "partitionValues")]),
+    fields.map(([name, field]) => [name, asInJson(field, name === "partitionValues")]),
   );
 }

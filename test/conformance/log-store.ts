@@ -113,6 +113,9 @@ export function logStoreConformance(
       expect(same(await log.read("_last_checkpoint"))).toEqual(new Uint8Array(body));
       const parquet = "00000000000000000001.checkpoint.parquet";
       expect(same(await log.read(parquet, { start: 1, length: 1 }))).toEqual(body.slice(1));
+      // A V2 checkpoint names its sidecar files, so that they are read without being listed.
+      const sidecar = "_sidecars/016ae953.parquet";
+      expect(same(await log.read(sidecar, { start: 1, length: 1 }))).toEqual(body.slice(1));
     });
 
     check("a commit of two megabytes is whole", async () => {
