@@ -50,6 +50,27 @@ export class ManualClock implements Clock {
     this.#now = end;
   }
 
+  /** Lets time pass, from timer to timer, as often as everybody waits, until `work` is settled. */
+  async passUntil<Result>(work: Promise<Result>): Promise<Result> {
+    let settled = false;
+    const note = () => {
+      settled = true;
+    };
+    work.then(note, note);
+    for (;;) {
+      // All that can happen without time happens first.
+      for (let i = 0; i < 10 && !settled; i++) await new Promise(setImmediate);
+      if (settled) return await work;
+      const next = Math.min(...this.#timers.map(({ at }) => at));
+      if (next === Number.POSITIVE_INFINITY) throw new Error("everybody waits for something that is no time");
+      this.advance(next - this.#now);
+    }
+  }
+
+  /** A `sleep` of this time. */
+  readonly sleep = (milliseconds: number): Promise<void> =>
+    new Promise((resolve) => void this.after(milliseconds, resolve));
+
   /** Resolves once so many timers wait: the requests that a test wants to time out have arrived. */
   async waiting(count: number): Promise<void> {
     while (this.#timers.length < count) {

@@ -1,0 +1,305 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import {
+  type CommitterRunPorts,
+  type CommitterRunSettings,
+  type CommitterState,
+  type Round,
+  runCommitter,
+} from "../src/committer-run.ts";
+import { CommitInDoubtError, RetryableError, TableRefusedError } from "../src/errors.ts";
+import type { Manifest } from "../src/manifest/manifest.ts";
+import { ManualClock } from "./support/aws/clock.ts";
+import { CommitterWorld, idOf, smallTable } from "./support/committer-world.ts";
+import type { Gate } from "./support/gated.ts";
+import { gated } from "./support/gated.ts";
+import { MemoryManifestQueue } from "./support/memory-manifest-queue.ts";
+
+let clock: ManualClock;
+let world: CommitterWorld;
+let queue: MemoryManifestQueue;
+let rounds: (Round & { readonly atMs: number })[];
+let left: string[];
+let captures = 0;
+beforeEach(() => {
+  clock = new ManualClock();
+  world = new CommitterWorld();
+  queue = new MemoryManifestQueue(clock);
+  rounds = [];
+  left = [];
+});
+
+interface RunOptions {
+  readonly settings?: Partial<CommitterRunSettings>;
+  readonly ports?: Partial<CommitterRunPorts>;
+  readonly gate?: Gate | null;
+  readonly warm?: CommitterState | null;
+}
+
+/** A run as the function makes it: it receives for 50 s. */
+function begin({ settings, ports, gate = null, warm = null }: RunOptions = {}): Promise<CommitterState> {
+  const manifestQueue = gate === null ? queue : gated(queue, "manifestQueue", gate);
+  const start = clock.now();
+  return runCommitter(
+    {
+      ...world.ports(gate, { now: () => clock.now(), sleep: clock.sleep }),
+      manifestQueue,
+      onRound: (round) => void rounds.push({ ...round, atMs: clock.now() - start }),
+      onLeft: (reason) => void left.push(reason),
+      ...ports,
+    },
+    {
+      commitIntervalMs: 10_000,
+      filesPerCommit: 100,
+      receiveUntilMs: start + 50_000,
+      deadlineMs: start + 100_000,
+      pollers: 4,
+      ...settings,
+    },
+    smallTable,
+    warm,
+  );
+}
+
+async function run(options: RunOptions = {}): Promise<CommitterState> {
+  return await clock.passUntil(begin(options));
+}
+
+async function send(count: number): Promise<Manifest[]> {
+  const manifests: Manifest[] = [];
+  for (let i = 0; i < count; i++) {
+    manifests.push(await world.batch(`capture-${captures++}`));
+    await queue.send(manifests[i]!);
+  }
+  return manifests;
+}
+
+/** Versions without the one that made the table. */
+const commits = async () => (await world.versions()).length - 1;
+const committedRounds = () =>
+  rounds.filter(({ results }) => results.some(({ outcome }) => outcome === "committed"));
+
+describe("coalescing", () => {
+  test("500 manifests at once, coalesced from 100 files on: five commits at most, no dead letter, nothing left", async () => {
+    await send(500);
+    await run();
+    expect(await commits()).toBeLessThanOrEqual(5);
+    expect([...(await world.addedBatches()).values()]).toEqual(Array(500).fill(1));
+    expect(queue.deadLetters).toEqual([]);
+    expect(queue.queue.messages).toEqual([]);
+  });
+
+  test("the same with room for all of them: one commit", async () => {
+    await send(500);
+    await run({ settings: { filesPerCommit: 1_000 } });
+    expect(await commits()).toBe(1);
+  });
+
+  test("a single manifest after a quiet time is committed a second after it came", async () => {
+    const running = begin();
+    clock.after(20_000, () => void send(1));
+    await clock.passUntil(running);
+    expect(committedRounds().map(({ atMs }) => atMs)).toEqual([21_000]);
+  });
+
+  test("a steady stream is committed once an interval", async () => {
+    const running = begin();
+    for (let at = 0; at < 49_000; at += 300) clock.after(at, () => void send(1));
+    await clock.passUntil(running);
+    const times = committedRounds().map(({ atMs }) => atMs);
+    const gaps = times.slice(1).map((at, i) => at - times[i]!);
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(5_000);
+    expect(gaps.slice(0, -1).every((gap) => gap >= 10_000)).toBe(true);
+    expect(times.length).toBeLessThanOrEqual(6);
+    expect(queue.queue.messages).toEqual([]);
+  });
+
+  test("the interval is kept from one run to the next", async () => {
+    const first = begin();
+    clock.after(48_500, () => void send(1));
+    const warm = await clock.passUntil(first);
+    const end = clock.now();
+    expect(warm.lastCommitMs).toBe(end);
+    await send(1);
+    await run({ warm });
+    expect(committedRounds()[1]?.atMs).toBe(10_000);
+  });
+
+  test("what comes just before the end of a run is still committed in it", async () => {
+    const running = begin();
+    clock.after(40_000, () => void send(1));
+    clock.after(48_900, () => void send(1));
+    await clock.passUntil(running);
+    expect(committedRounds().map(({ atMs }) => atMs)).toEqual([41_000, 49_900]);
+  });
+
+  test("no more is received than soon fits into commits", async () => {
+    await send(500);
+    const released = deferred();
+    const gate: Gate = {
+      pass: async (step, moment) => {
+        if (step === "log.commit" && moment === "before") await released.promise;
+      },
+    };
+    await world.start();
+    const running = begin({ gate: null, ports: { log: gated(world.log, "log", gate) } });
+    for (let i = 0; i < 50; i++) await new Promise(setImmediate);
+    // 100 are being committed, 200 wait; each of four polls may bring ten more than there is room for.
+    expect(queue.queue.counts().inFlight).toBeLessThanOrEqual(340);
+    released.resolve();
+    await clock.passUntil(running);
+    expect(queue.queue.messages).toEqual([]);
+  });
+});
+
+describe("a delivery", () => {
+  test("that is no manifest goes to the dead letter queue with the reason, its neighbours are committed", async () => {
+    queue.queue.send("{broken");
+    await send(2);
+    await run();
+    expect(queue.deadLetters).toEqual([{ text: "{broken", reason: expect.stringContaining("is no JSON") }]);
+    expect(await commits()).toBe(1);
+    expect(queue.queue.messages).toEqual([]);
+  });
+
+  test("that can never be committed does so too", async () => {
+    const manifest = await world.batch("a");
+    const { files } = manifest;
+    await queue.send({ ...manifest, files: [{ ...files[0]!, size: 7 }] });
+    await send(1);
+    await run();
+    expect(queue.deadLetters.map(({ reason }) => reason)).toEqual([
+      expect.stringContaining("the manifest says 7"),
+    ]);
+    expect(await commits()).toBe(1);
+  });
+
+  test("of a newer format stays in the queue, and does not stop the others", async () => {
+    const manifest = await world.batch("a");
+    queue.queue.send(JSON.stringify({ ...manifest, manifestVersion: 2 }));
+    await send(1);
+    await run();
+    expect(left).toEqual([expect.stringContaining("manifest version 2")]);
+    expect(await commits()).toBe(1);
+    expect(queue.queue.messages).toHaveLength(1);
+    expect(queue.deadLetters).toEqual([]);
+  });
+
+  test("that comes twice in a round adds its files once, and both are acknowledged", async () => {
+    const manifest = await world.batch("a");
+    await queue.send(manifest);
+    await queue.send(manifest);
+    await run();
+    expect(await world.addedBatches()).toEqual(new Map([[manifest.batchId, 1]]));
+    expect(queue.queue.messages).toEqual([]);
+  });
+});
+
+describe("a table that must be refused", () => {
+  test("leaves every message in the queue, unreceived", async () => {
+    await world.start();
+    await world.foreignCommit(1, [
+      {
+        protocol: {
+          minReaderVersion: 3,
+          minWriterVersion: 7,
+          readerFeatures: [],
+          writerFeatures: ["fromTheFuture"],
+        },
+      },
+    ]);
+    await send(3);
+    await expect(run()).rejects.toThrow(TableRefusedError);
+    expect(queue.queue.messages.map(({ receiveCount }) => receiveCount)).toEqual([0, 0, 0]);
+  });
+});
+
+describe("after an error", () => {
+  const failing = (name: string, error: Error): Gate => ({
+    pass: async (step, moment) => {
+      if (step === name && moment === "before") throw error;
+    },
+  });
+
+  test.each([
+    ["log.commit", new CommitInDoubtError("unknown")],
+    ["ledger.putCommitted", new RetryableError("throttled")],
+    ["ledger.lookup", new RetryableError("throttled")],
+    ["manifestQueue.acknowledge", new RetryableError("throttled")],
+    ["manifestQueue.deadLetter", new RetryableError("throttled")],
+  ])(
+    "of %s nothing is lost: what waits is released, and the next run commits it once",
+    async (step, error) => {
+      await world.start();
+      const manifests = await send(5);
+      if (step === "manifestQueue.deadLetter") queue.queue.send("{broken");
+      await expect(run({ gate: failing(step, error) })).rejects.toThrow(error);
+      expect(queue.queue.counts()).toEqual(
+        step === "manifestQueue.deadLetter" ? { visible: 5, inFlight: 1 } : { visible: 5, inFlight: 0 },
+      );
+      await run();
+      expect([...(await world.addedBatches()).keys()].sort()).toEqual(
+        manifests.map(({ batchId }) => batchId).sort(),
+      );
+      expect([...(await world.addedBatches()).values()]).toEqual(Array(5).fill(1));
+      expect(queue.queue.messages.length).toBe(step === "manifestQueue.deadLetter" ? 1 : 0);
+    },
+  );
+
+  test("of receiving, nothing more is received", async () => {
+    await world.start();
+    await send(25);
+    let polls = 0;
+    const gate: Gate = {
+      pass: async (step, moment) => {
+        if (step !== "manifestQueue.receive" || moment === "after") return;
+        if (++polls === 2) throw new RetryableError("SQS is away");
+      },
+    };
+    await expect(run({ gate })).rejects.toThrow("SQS is away");
+    expect(polls).toBeLessThanOrEqual(5);
+    expect(queue.queue.counts()).toEqual({ visible: 25, inFlight: 0 });
+  });
+});
+
+describe("captures that are deleted once committed", () => {
+  test("are those in the table, before the acknowledgement; not those sent back", async () => {
+    const [first] = await send(1);
+    await run();
+    await queue.send(first!);
+    const missing = await world.batch("missing");
+    await world.removeFiles(missing);
+    await queue.send(missing);
+    await queue.send(await world.batch("new"));
+    const removed: string[] = [];
+    const inFlight: number[] = [];
+    await run({
+      ports: {
+        removeCaptures: async (sources) => {
+          removed.push(...sources.map(({ id }) => id));
+          inFlight.push(queue.queue.counts().inFlight);
+        },
+      },
+    });
+    expect(removed.sort()).toEqual([first!.sources[0]!.id, idOf("new")].sort());
+    expect(inFlight).toEqual([3]);
+    expect(world.sentBack.map(({ id }) => id)).toEqual([idOf("missing")]);
+  });
+
+  test("that cannot be deleted now leave the manifest to the next run", async () => {
+    await send(1);
+    const removeCaptures = async () => {
+      throw new RetryableError("S3 is away");
+    };
+    await expect(run({ ports: { removeCaptures } })).rejects.toThrow("S3 is away");
+    expect(queue.queue.counts()).toEqual({ visible: 1, inFlight: 0 });
+    expect(await commits()).toBe(1);
+  });
+});
+
+function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve = () => {};
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}
