@@ -46,9 +46,12 @@ function gap(before: number, version: number): TableRefusedError {
   );
 }
 
-async function listFiles(log: LogStore, from: string): Promise<LogFile[]> {
+/** Files from the name `from` on; of versions beyond `upTo` none. */
+async function listFiles(log: LogStore, from: string, upTo = Number.POSITIVE_INFINITY): Promise<LogFile[]> {
   const files: LogFile[] = [];
-  for await (const file of log.list(from)) files.push(file);
+  for await (const file of log.list(from)) {
+    if (Number(/^\d{20}/.exec(file.name)?.[0] ?? -1) <= upTo) files.push(file);
+  }
   return files;
 }
 
@@ -72,22 +75,25 @@ export function readCommits(
   }));
 }
 
-/** The newest checkpoint, and the versions after it: together the table's state. */
-interface LogSegment {
+/** A checkpoint, and the versions after it: together the table's state. */
+export interface LogSegment {
   readonly checkpoint: Checkpoint | null;
   readonly versions: readonly number[];
 }
 
 /**
- * Null when there is no table. `_last_checkpoint` only says where to begin listing: whatever it says, and if it says
- * nonsense, the segment is the same.
+ * The segment of the newest version, or of `upTo`, which must be in the log. Null when there is no table. `_last_checkpoint`
+ * only says where to begin listing: whatever it says, and if it says nonsense, the segment is the same.
  */
-async function readLogSegment(log: LogStore): Promise<LogSegment | null> {
+export async function readLogSegment(
+  log: LogStore,
+  upTo = Number.POSITIVE_INFINITY,
+): Promise<LogSegment | null> {
   const hint = await hintedVersion(log);
-  let files = hint === null ? [] : await listFiles(log, String(hint).padStart(20, "0"));
+  let files = hint === null || hint > upTo ? [] : await listFiles(log, String(hint).padStart(20, "0"), upTo);
   let checkpoint = newestCheckpoint(files);
   if (checkpoint === null) {
-    files = await listFiles(log, FIRST_NAME);
+    files = await listFiles(log, FIRST_NAME, upTo);
     checkpoint = newestCheckpoint(files);
   }
   const base = checkpoint?.version ?? -1;
