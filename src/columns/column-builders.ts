@@ -142,10 +142,16 @@ const MAX_KEPT_BYTES = 2 * 1024 * 1024;
 /** What an entry costs besides its text (two bytes a UTF-16 unit at most): the string's head, its place in map and list. */
 const ENTRY_BYTES = 64;
 
+/** Of an entry that no taken row has used so far. */
+const UNSEEN = -2;
+
 /** Codes into a dictionary of strings that outlives the batch, since the same values come again. */
 abstract class DictionaryBuilder implements ColumnBuilder {
   codes = new Int32Array(0);
+  /** At code + 1 (so that ABSENT has a place) the code among the entries that the taken rows use. */
   #remap = new Int32Array(0);
+  /** Codes of the taken rows. */
+  #taken = new Int32Array(0);
   #bytesAtClear = 0;
 
   /** Bytes, roughly, of the entries that came since the last `clear`: they stay in memory until the next one. */
@@ -159,20 +165,24 @@ abstract class DictionaryBuilder implements ColumnBuilder {
 
   take(from: number, to: number): Column {
     const entries = this.entries();
-    if (this.#remap.length < entries.length) this.#remap = new Int32Array(entries.length * 2);
-    const remap = this.#remap.fill(ABSENT, 0, entries.length);
-    const codes = new Int32Array(to - from);
+    if (this.#remap.length <= entries.length) this.#remap = new Int32Array(entries.length * 2 + 1);
+    const remap = this.#remap.fill(UNSEEN, 0, entries.length + 1);
+    remap[0] = ABSENT;
+    const rows = to - from;
+    if (this.#taken.length < rows) this.#taken = new Int32Array(this.codes.length);
+    const stored = this.codes;
+    const codes = this.#taken.subarray(0, rows);
     const dictionary: string[] = [];
-    for (let i = 0; i < codes.length; i++) {
-      const code = this.codes[from + i]!;
-      if (code === ABSENT) {
-        codes[i] = ABSENT;
-        continue;
+    for (let i = 0; i < rows; i++) {
+      const code = stored[from + i]!;
+      let mapped = remap[code + 1]!;
+      if (mapped === UNSEEN) {
+        mapped = dictionary.push(entries[code]!) - 1;
+        remap[code + 1] = mapped;
       }
-      if (remap[code] === ABSENT) remap[code] = dictionary.push(entries[code]!) - 1;
-      codes[i] = remap[code]!;
+      codes[i] = mapped;
     }
-    return { kind: "string", codes, dictionary, ...validity(codes) };
+    return { kind: "string", codes, dictionary, ...int32Validity(codes) };
   }
 
   removeFirst(count: number, rows: number): void {
@@ -312,9 +322,13 @@ export class BinaryBuilder implements ColumnBuilder {
   take(from: number, to: number): Column {
     const start = this.#offsets[from]!;
     const bytes = this.bytes.subarray(start, this.#offsets[to]);
+    const validity = int8Validity(this.#present.subarray(from, to));
+    if (start === 0) {
+      return { kind: "binary", bytes, offsets: this.#offsets.subarray(from, to + 1), ...validity };
+    }
     const offsets = this.#offsets.slice(from, to + 1);
-    if (start > 0) for (let i = 0; i < offsets.length; i++) offsets[i] = offsets[i]! - start;
-    return { kind: "binary", bytes, offsets, ...validity(this.#present.subarray(from, to)) };
+    for (let i = 0; i < offsets.length; i++) offsets[i] = offsets[i]! - start;
+    return { kind: "binary", bytes, offsets, ...validity };
   }
 
   removeFirst(count: number, rows: number): void {

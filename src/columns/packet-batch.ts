@@ -191,18 +191,18 @@ function appender(
     vehicle_id.codes[row] = vehicle_id.code(shared.vehicleId);
     capture.codes[row] = capture.code(shared.capture);
     source_id.codes[row] = source_id.code(shared.sourceId);
-    packet_number.values[row] = record.packetNumber;
+    packet_number.set(row, record.packetNumber);
     record_number.values[row] = record.recordNumber;
-    ts.seconds[row] = record.seconds;
-    ts.nanoseconds[row] = record.hasTime ? record.nanoseconds : ABSENT;
+    if (record.hasTime) ts.set(row, record.seconds, record.nanoseconds);
+    else ts.setNull(row);
     ts_nanos.values[row] = record.hasTime ? record.nanoseconds % 1000 : ABSENT;
     section_number.values[row] = record.sectionNumber;
     interface_id.values[row] = record.interfaceId;
     interface_name.codes[row] = interface_name.code(record.interfaceName);
     packet_comment.codes[row] = packet_comment.code(record.packetComment);
     link_type.values[row] = record.linkType;
-    captured_length.values[row] = record.capturedLength;
-    original_length.values[row] = record.originalLength;
+    captured_length.set(row, record.capturedLength);
+    original_length.set(row, record.originalLength);
     eth_src.codes[row] = eth_src.code(record.bytes, record.ethSrcOffset, 6);
     eth_dst.codes[row] = eth_dst.code(record.bytes, record.ethDstOffset, 6);
     eth_type.values[row] = record.ethType;
@@ -217,22 +217,21 @@ function appender(
     const addressLength = record.ipVersion === 6 ? 16 : 4;
     ip_src.codes[row] = ip_src.code(record.bytes, record.ipSrcOffset, addressLength);
     ip_dst.codes[row] = ip_dst.code(record.bytes, record.ipDstOffset, addressLength);
-    ip_id.values[row] = record.ipId;
+    ip_id.set(row, record.ipId);
     ip_fragment_offset.values[row] = record.ipFragmentOffset;
     ip_more_fragments.values[row] = record.ipMoreFragments;
     src_port.values[row] = record.srcPort;
     dst_port.values[row] = record.dstPort;
     tcp_flags.values[row] = record.tcpFlags;
     tcp_window.values[row] = record.tcpWindow;
-    tcp_seq.values[row] = record.tcpSeq;
-    tcp_ack.values[row] = record.tcpAck;
+    tcp_seq.set(row, record.tcpSeq);
+    tcp_ack.set(row, record.tcpAck);
     icmp_type.values[row] = record.icmpType;
     icmp_code.values[row] = record.icmpCode;
     payload_offset.values[row] = record.payloadOffset;
     payload_length.values[row] = record.payloadLength;
     decode_status.codes[row] = record.decodeStatus;
-    ingested_at.seconds[row] = Math.floor(shared.ingestedMs / 1000);
-    ingested_at.nanoseconds[row] = (shared.ingestedMs % 1000) * 1_000_000;
+    ingested_at.set(row, Math.floor(shared.ingestedMs / 1000), (shared.ingestedMs % 1000) * 1_000_000);
     frame.append(row, record.bytes, record.frameOffset, record.frameLength);
     appendVehicleColumns(row, record);
   };
@@ -255,7 +254,7 @@ function vehicleAppender(
   rest satisfies Record<string, never>;
 
   return (row, record) => {
-    can_id.values[row] = record.canId;
+    can_id.set(row, record.canId);
     can_extended.values[row] = record.canExtended;
     can_remote.values[row] = record.canRemote;
     can_error.values[row] = record.canError;
@@ -276,6 +275,6 @@ function vehicleAppender(
     ptp_message_type.values[row] = record.ptpMessageType;
     ptp_sequence_id.values[row] = record.ptpSequenceId;
     module_device_id.values[row] = record.moduleDeviceId;
-    module_interface_id.values[row] = record.moduleInterfaceId;
+    module_interface_id.set(row, record.moduleInterfaceId);
   };
 }

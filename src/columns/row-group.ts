@@ -1,6 +1,6 @@
 /**
  * Rows as typed columns, ready to be written: what the column builders give and a Parquet writer takes. Arrays belong to
- * the builders and are valid until their next append. A null row's value is unspecified; in codes it is -1.
+ * the builders and are valid until their next store or `take`. A null row's value is unspecified; in codes it is -1.
  */
 export interface RowGroup {
   readonly rows: number;

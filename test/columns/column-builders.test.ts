@@ -52,7 +52,7 @@ const kinds: readonly Kind[] = [
       const builder = new LongBuilder();
       builder.ensureRows(values.length);
       values.forEach((value, row) => {
-        builder.values[row] = value === null ? ABSENT : Number(value);
+        builder.set(row, value === null ? ABSENT : Number(value));
       });
       return builder;
     },
@@ -128,8 +128,8 @@ const kinds: readonly Kind[] = [
       builder.ensureRows(values.length);
       values.forEach((value, row) => {
         const micros = (value as bigint | null) ?? 0n;
-        builder.seconds[row] = Number(micros / 1_000_000n);
-        builder.nanoseconds[row] = value === null ? ABSENT : Number(micros % 1_000_000n) * 1000;
+        if (value === null) builder.setNull(row);
+        else builder.set(row, Number(micros / 1_000_000n), Number(micros % 1_000_000n) * 1000);
       });
       return builder;
     },

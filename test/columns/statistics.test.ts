@@ -23,7 +23,7 @@ function integers(...values: (number | null)[]): Column {
 function longs(...values: (number | null)[]): Column {
   const builder = new LongBuilder();
   builder.ensureRows(values.length);
-  builder.values.set(values.map((value) => value ?? ABSENT));
+  for (const [row, value] of values.entries()) builder.set(row, value ?? ABSENT);
   return builder.take(0, values.length);
 }
 
@@ -37,8 +37,10 @@ function strings(...values: (string | null)[]): Column {
 function seconds(...values: (number | null)[]): Column {
   const builder = new TimestampBuilder();
   builder.ensureRows(values.length);
-  builder.seconds.set(values.map((value) => value ?? 0));
-  builder.nanoseconds.set(values.map((value) => (value === null ? ABSENT : 0)));
+  for (const [row, value] of values.entries()) {
+    if (value === null) builder.setNull(row);
+    else builder.set(row, value, 0);
+  }
   return builder.take(0, values.length);
 }
 

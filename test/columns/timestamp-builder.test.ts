@@ -8,8 +8,7 @@ function micros(times: readonly [seconds: number, nanoseconds: number][]): bigin
   const builder = new TimestampBuilder();
   builder.ensureRows(times.length);
   times.forEach(([second, nanosecond], row) => {
-    builder.seconds[row] = second;
-    builder.nanoseconds[row] = nanosecond;
+    builder.set(row, second, nanosecond);
   });
   const column = builder.take(0, times.length);
   if (column.kind !== "timestamp") throw new Error(`a ${column.kind} column`);
@@ -63,8 +62,9 @@ test(`any time of the years 1 to 9999 is what BigInt arithmetic says (seed ${see
 test("a null among times beyond 2255 leaves its neighbours alone", () => {
   const builder = new TimestampBuilder();
   builder.ensureRows(3);
-  builder.seconds.set([10 ** 10, 10 ** 11, 10 ** 10 + 1]);
-  builder.nanoseconds.set([1000, -1, 2000]);
+  builder.set(0, 10 ** 10, 1000);
+  builder.setNull(1);
+  builder.set(2, 10 ** 10 + 1, 2000);
   const column = builder.take(0, 3);
   expect(column).toMatchObject({ kind: "timestamp", nullCount: 1, bitmap: Uint8Array.of(0b101) });
   if (column.kind !== "timestamp") return;
