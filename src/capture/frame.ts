@@ -14,6 +14,8 @@ export class Frame {
   originalLength = 0;
   /** LINKTYPE_ value, without FCS bits. */
   linkType = 0;
+  /** Byte order of the file or section: a few link layers have numbers as the machine had them that wrote it. */
+  bigEndian = false;
   /** Number of FCS bytes at the frame's end, -1 where the file does not say. */
   fcsLength = -1;
   /** Seconds since 1970-01-01 UTC, floor; an exact integer, may be negative. Meaningless while `hasTime` is false. */

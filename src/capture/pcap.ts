@@ -54,6 +54,7 @@ export class PcapParser {
     const linkType = field & 0xffff;
     this.#maxCapturedLength = maxCapturedLength(linkType);
     frame.linkType = linkType;
+    frame.bigEndian = !littleEndian;
     frame.fcsLength = (field & FCS_LENGTH_PRESENT) === 0 ? -1 : (field >>> 28) * 2;
     frame.sectionNumber = -1;
     frame.interfaceId = -1;

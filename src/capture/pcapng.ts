@@ -258,6 +258,7 @@ export class PcapngParser {
   #fill(section: Section, interfaceId: number, description: CaptureInterface): void {
     const frame = this.#frame;
     frame.linkType = description.linkType;
+    frame.bigEndian = !section.littleEndian;
     frame.fcsLength = description.fcsLength;
     frame.sectionNumber = section.number;
     frame.interfaceId = interfaceId;

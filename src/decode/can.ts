@@ -1,5 +1,13 @@
 import type { DecodingRecord } from "./decoding-record.ts";
-import { cut, malformed, setPayload, uint16LittleEndian, uint32 } from "./fields.ts";
+import {
+  cut,
+  malformed,
+  setPayload,
+  uint16,
+  uint16LittleEndian,
+  uint32,
+  uint32LittleEndian,
+} from "./fields.ts";
 
 /** LINKTYPE_CAN_SOCKETCAN: identifier and flags (big endian), length, FD flags, two reserved bytes; data follows. */
 const HEADER_LENGTH = 8;
@@ -19,12 +27,34 @@ const CLASSIC_LONGEST = 8;
 const FD_LONGEST = 64;
 const XL_LONGEST = 2048;
 
-/** CAN, CAN FD and CAN XL frames as SocketCAN has them; `fd` where the link layer says that it is an FD frame. */
-export function decodeCan(record: DecodingRecord, at: number, end: number, fd = false): void {
+/** CAN, CAN FD and CAN XL frames of LINKTYPE_CAN_SOCKETCAN. */
+export function decodeCan(record: DecodingRecord, at: number, end: number): void {
   if (end - at < HEADER_LENGTH) return cut(record, end);
   const { bytes } = record;
-  const idAndFlags = uint32(bytes, at);
-  if ((bytes[at + 4]! & XL_FRAME) !== 0) return decodeCanXl(record, idAndFlags, at, end);
+  decodeFrame(record, uint32(bytes, at), uint16LittleEndian(bytes, at + 6), at, end, false);
+}
+
+/**
+ * The same frames in a Linux cooked capture, which has the identifier and the length of CAN XL as the machine had them that
+ * wrote the capture (libpcap, pcap-util.c); `fd` where the link layer says that it is an FD frame.
+ */
+export function decodeCookedCan(record: DecodingRecord, at: number, end: number, fd: boolean): void {
+  if (end - at < HEADER_LENGTH) return cut(record, end);
+  const { bytes } = record;
+  if (record.bigEndian) decodeFrame(record, uint32(bytes, at), uint16(bytes, at + 6), at, end, fd);
+  else decodeFrame(record, uint32LittleEndian(bytes, at), uint16LittleEndian(bytes, at + 6), at, end, fd);
+}
+
+function decodeFrame(
+  record: DecodingRecord,
+  idAndFlags: number,
+  xlLength: number,
+  at: number,
+  end: number,
+  fd: boolean,
+): void {
+  const { bytes } = record;
+  if ((bytes[at + 4]! & XL_FRAME) !== 0) return decodeCanXl(record, idAndFlags, xlLength, at, end);
   setCanId(record, idAndFlags);
   const length = bytes[at + 4]!;
   record.canFd = fd || (bytes[at + 5]! & FD_FRAME) !== 0 || length > CLASSIC_LONGEST ? 1 : 0;
@@ -46,14 +76,19 @@ export function setCanId(record: DecodingRecord, idAndFlags: number): void {
   record.canId = idAndFlags & (extended ? EXTENDED_ID : STANDARD_ID);
 }
 
-function decodeCanXl(record: DecodingRecord, priorityAndNetwork: number, at: number, end: number): void {
+function decodeCanXl(
+  record: DecodingRecord,
+  priorityAndNetwork: number,
+  length: number,
+  at: number,
+  end: number,
+): void {
   if (end - at < XL_HEADER_LENGTH) return cut(record, end);
   record.canId = priorityAndNetwork & STANDARD_ID;
   record.canExtended = 0;
   record.canRemote = 0;
   record.canError = 0;
   record.canFd = 0;
-  const length = uint16LittleEndian(record.bytes, at + 6);
   record.canLength = length;
   if (length === 0 || length > XL_LONGEST) return malformed(record);
   if (end - at - XL_HEADER_LENGTH < length) return cut(record, end);

@@ -12,6 +12,9 @@ export class DecodingRecord extends PacketRecord {
   /** Where the captured bytes end, without a frame check sequence; of the record for a record's row. */
   capturedEnd = 0;
 
+  /** As the frame says: for the link layers whose numbers have the byte order of the machine that wrote the capture. */
+  bigEndian = false;
+
   /** Set by the decoder of a capture module's packet: its records lie from `recordsOffset` to `recordsEnd`. */
   captureModule: number = CaptureModule.none;
   /** What the records are, as the module's packet header says. */
@@ -36,6 +39,7 @@ export function beginPacket(record: DecodingRecord, frame: Frame): void {
   record.linkType = frame.linkType;
   record.capturedLength = frame.capturedLength;
   record.originalLength = frame.originalLength;
+  record.bigEndian = frame.bigEndian;
   record.frameLength = frame.capturedLength;
   const fcs = Math.max(0, frame.fcsLength);
   const framed = Math.min(frame.capturedLength, Math.max(frame.capturedLength, frame.originalLength) - fcs);

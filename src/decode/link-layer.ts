@@ -1,4 +1,4 @@
-import { decodeCan } from "./can.ts";
+import { decodeCan, decodeCookedCan } from "./can.ts";
 import type { DecodingRecord } from "./decoding-record.ts";
 import { decodePpp, decodePppoe, decodeRawIp } from "./encapsulation.ts";
 import { decodeEtherType } from "./ether-type.ts";
@@ -105,8 +105,8 @@ function decodeSllProtocol(
   if (hardware === ARPHRD_IPGRE || hardware === ARPHRD_IEEE80211_RADIOTAP || hardware === ARPHRD_FRAD) {
     return setPayload(record, at, end);
   }
-  if (protocol === LINUX_CAN || protocol === LINUX_CAN_XL) return decodeCan(record, at, end);
-  if (protocol === LINUX_CAN_FD) return decodeCan(record, at, end, true);
+  if (protocol === LINUX_CAN || protocol === LINUX_CAN_XL) return decodeCookedCan(record, at, end, false);
+  if (protocol === LINUX_CAN_FD) return decodeCookedCan(record, at, end, true);
   if (protocol === LINUX_LLC) return decodeLlc(record, end - at, at, end);
   if (protocol < EtherType.first) return setPayload(record, at, end);
   decodeTypeOrLength(record, protocol, at, end);

@@ -1,5 +1,5 @@
 import type { DecodingRecord } from "./decoding-record.ts";
-import { cut, setPayload, uint16LittleEndian } from "./fields.ts";
+import { cut, setPayload, uint16, uint16LittleEndian } from "./fields.ts";
 import { decodeIpv4 } from "./ipv4.ts";
 import { decodeIpv6 } from "./ipv6.ts";
 
@@ -22,7 +22,7 @@ const SUBSYSTEM_LOG = 4;
 export function decodeNetlink(record: DecodingRecord, family: number, at: number, end: number): void {
   if (family !== NETLINK_NETFILTER) return setPayload(record, at, end);
   if (end - at < NETLINK_HEADER_LENGTH) return cut(record, end);
-  const type = uint16LittleEndian(record.bytes, at + 4);
+  const type = nativeUint16(record, at + 4);
   const isPacket = (type & 0xff) === 0;
   const subsystem = type >> 8;
   const body = at + NETLINK_HEADER_LENGTH;
@@ -41,9 +41,9 @@ function decodeNetfilterMessage(record: DecodingRecord, at: number, end: number,
   at += 4;
   while (at < end) {
     if (end - at < 4) return cut(record, end);
-    const length = uint16LittleEndian(bytes, at);
+    const length = nativeUint16(record, at);
     if (length < 4) break;
-    if ((uint16LittleEndian(bytes, at + 2) & 0x7fff) === payloadType) {
+    if ((nativeUint16(record, at + 2) & 0x7fff) === payloadType) {
       const payloadEnd = Math.min(end, at + length);
       if (family === 2) return decodeIpv4(record, at + 4, payloadEnd);
       if (family === 10) return decodeIpv6(record, at + 4, payloadEnd);
@@ -52,4 +52,9 @@ function decodeNetfilterMessage(record: DecodingRecord, at: number, end: number,
     at += (length + 3) & ~3;
   }
   setPayload(record, Math.min(at, end), end);
+}
+
+/** Netlink's numbers are in the byte order of the machine, which is that of the capture it wrote. */
+function nativeUint16(record: DecodingRecord, at: number): number {
+  return record.bigEndian ? uint16(record.bytes, at) : uint16LittleEndian(record.bytes, at);
 }

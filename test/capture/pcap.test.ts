@@ -26,6 +26,7 @@ describe.each(byteOrders)("pcap, %s", (order) => {
         interfaceName: null,
         packetComment: null,
         linkType: 113,
+        bigEndian: order === "big-endian",
         fcsLength: -1,
         capturedLength: 5,
         originalLength: 1500,

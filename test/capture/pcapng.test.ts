@@ -41,6 +41,7 @@ describe.each(byteOrders)("pcapng, %s", (order) => {
         interfaceName: "can0",
         packetComment: "größer\nzweite",
         linkType: 227,
+        bigEndian: order === "big-endian",
         fcsLength: 2,
         capturedLength: 5,
         originalLength: 99,

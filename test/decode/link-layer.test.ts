@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { concatenated } from "../support/capture-builder.ts";
+import { byteOrders, concatenated } from "../support/capture-builder.ts";
 import { decoded } from "../support/decode-rows.ts";
 import { arp, data, ethernet, ipv4, ipv6, sll, sll2, snap, udp, vlanTag } from "../support/frame-builder.ts";
-import { can, canFd, canXl } from "../support/vehicle-frame-builder.ts";
+import { CanFlag, can, canFd, canXl, cookedCan } from "../support/vehicle-frame-builder.ts";
 
 const four = ipv4({ protocol: 17 }, udp({}));
 const six = ipv6({ nextHeader: 17 }, udp({}));
@@ -38,23 +38,32 @@ describe.each(cooked)("LINKTYPE_%s", (_, linkType, cook, length) => {
     expect(row).toMatchObject({ vlanId: 9, ethType: 0x0800, ipSrc: "10.0.0.1" });
   });
 
-  test("CAN, CAN FD and CAN XL, which are no EtherTypes", () => {
-    const header = { hardware: 280 };
-    const row = decoded(cook({ protocol: 0x000c, ...header }, can(0x123, data(3))), { linkType });
-    expect(row).toMatchObject({ canId: 0x123, canFd: false, canLength: 3, payloadOffset: length + 8 });
-    expect(row).not.toHaveProperty("ethType");
-    expect(
-      decoded(cook({ protocol: 0x000d, ...header }, canFd(0x123, data(3), 0)), { linkType }),
-    ).toMatchObject({
-      canFd: true,
-    });
-    expect(decoded(cook({ protocol: 0x000e, ...header }, canXl(0x123, data(3))), { linkType })).toMatchObject(
-      {
-        canId: 0x123,
+  test.each(byteOrders)(
+    "CAN, CAN FD and CAN XL, which are no EtherTypes, with identifiers in the capture's byte order: %s",
+    (order) => {
+      const onCan = (protocol: number, frame: Uint8Array) =>
+        decoded(cook({ protocol, hardware: 280 }, cookedCan(frame, order)), {
+          linkType,
+          bigEndian: order === "big-endian",
+        });
+      const classic = onCan(0x000c, can(CanFlag.extended + 0x18da_f110, data(3)));
+      expect(classic).toEqual({
+        canId: 0x18da_f110,
+        canExtended: true,
+        canRemote: false,
+        canError: false,
+        canFd: false,
         canLength: 3,
-      },
-    );
-  });
+        payloadOffset: length + 8,
+        payloadLength: 3,
+        decodeStatus: "ok",
+      });
+      expect(onCan(0x000c, can(CanFlag.error + 0x80, data(8)))).toMatchObject({ canError: true });
+      expect(onCan(0x000d, canFd(0x123, data(3), 0))).toMatchObject({ canId: 0x123, canFd: true });
+      expect(onCan(0x000e, canXl(0x123, data(300)))).toMatchObject({ canId: 0x123, canLength: 300 });
+      expect(onCan(0x000c, can(0x123).subarray(0, 7))).toEqual({ decodeStatus: "truncated" });
+    },
+  );
 
   test("LLC, and a protocol below the EtherTypes that is not known", () => {
     const llc = decoded(cook({ protocol: 4 }, snap(0x0800, four)), { linkType });
@@ -151,9 +160,10 @@ describe("others that carry IP", () => {
     ["IP over InfiniBand (RFC 4391)", 242, [...new Array<number>(40).fill(0), 0x08, 0x00, 0, 0]],
     // linux/netfilter/nfnetlink_log.h: family IPv4, then attribute 9 with the packet.
     ["NFLOG", 239, [2, 0, 0, 0, 32, 0, 9, 0]],
-  ])("%s", (_, linkType, header) => {
+    ["NFLOG that a big-endian machine wrote", 239, [2, 0, 0, 0, 0, 32, 0, 9], true],
+  ])("%s", (_, linkType, header, bigEndian = false) => {
     const frame = concatenated(Uint8Array.from(header), four);
-    expect(decoded(frame, { linkType })).toMatchObject({
+    expect(decoded(frame, { linkType, bigEndian })).toMatchObject({
       ipSrc: "10.0.0.1",
       srcPort: 40_000,
       payloadOffset: header.length + 28,

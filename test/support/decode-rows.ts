@@ -11,6 +11,7 @@ export interface FrameOptions {
   readonly linkType?: number;
   readonly originalLength?: number;
   readonly fcsLength?: number;
+  readonly bigEndian?: boolean;
   readonly seconds?: number;
   readonly nanoseconds?: number;
   readonly hasTime?: boolean;
@@ -28,6 +29,7 @@ export function frameOf(bytes: Uint8Array, options: FrameOptions = {}): Frame {
   frame.originalLength = options.originalLength ?? bytes.length;
   frame.linkType = options.linkType ?? 1;
   frame.fcsLength = options.fcsLength ?? -1;
+  frame.bigEndian = options.bigEndian ?? false;
   frame.packetNumber = 1;
   frame.seconds = options.seconds ?? 1_700_000_000;
   frame.nanoseconds = options.nanoseconds ?? 0;

@@ -1,4 +1,4 @@
-import { Bytes, concatenated } from "./capture-builder.ts";
+import { type ByteOrder, Bytes, concatenated } from "./capture-builder.ts";
 
 /** What vehicles send, in code, as `frame-builder.ts` does for Ethernet and IP. */
 
@@ -24,6 +24,17 @@ export function canXl(priority: number, payload: Uint8Array = empty, length = pa
     new Bytes("little-endian").u16(length).u32(0x1234_5678).build(),
     payload,
   );
+}
+
+/**
+ * One of the frames above as a Linux cooked capture has it: the identifier, and the length of CAN XL, as the machine had them
+ * that wrote the capture (libpcap, pcap-util.c).
+ */
+export function cookedCan(frame: Uint8Array, order: ByteOrder = "little-endian"): Uint8Array {
+  const out = frame.slice();
+  if (order === "little-endian") out.subarray(0, 4).reverse();
+  else if (((out[4] ?? 0) & 0x80) !== 0) out.subarray(6, 8).reverse();
+  return out;
 }
 
 /** LINKTYPE_LIN. */
