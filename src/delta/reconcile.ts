@@ -1,0 +1,144 @@
+import { TableRefusedError } from "../errors.ts";
+import type { Action, Add, DomainMetadata, Metadata, Protocol, Txn } from "./actions.ts";
+import { checkpointBatches, readCheckpoint } from "./checkpoint.ts";
+import type { LogStore } from "./log-store.ts";
+import { logicalFile } from "./logical-file.ts";
+import { type LogSegment, readCommits, readLogSegment } from "./snapshot.ts";
+
+/** A table's whole state at one version (Delta protocol, "Action Reconciliation"). */
+export interface ReconciledLog {
+  readonly version: number;
+  readonly protocol: Protocol;
+  readonly metadata: Metadata;
+  /** The newest of each application. */
+  readonly transactions: readonly Txn[];
+  /** The newest of each domain; those that were removed are left out. */
+  readonly domains: readonly DomainMetadata[];
+  /**
+   * The adds that are live and the newest removes of files that are not, each in an action of its own, in no order. Removes are
+   * given however old they are (see `tombstoneRetention`). Each call reads the commits and the checkpoint anew.
+   *
+   * Memory: the paths that changed since the checkpoint, and a row group of the checkpoint; never the list of files.
+   */
+  files(): AsyncIterable<readonly Action[]>;
+}
+
+/**
+ * The state at `version`, by default the newest; null when there is no table. Throws `TableRefusedError` for a log with gaps,
+ * one that cannot be read, and for a version that is not in it.
+ */
+export async function reconcileLog(log: LogStore, version?: number): Promise<ReconciledLog | null> {
+  const segment = await segmentOf(log, version);
+  if (segment === null) return null;
+  const state = new TableActions();
+  for await (const actions of oldestFirst(log, segment)) state.add(actions);
+  const { protocol, metadata } = state;
+  if (protocol === null || metadata === null) {
+    throw new TableRefusedError(
+      "the log has no protocol or no metadata: it does not begin with a table's creation. Nothing was written",
+    );
+  }
+  return {
+    version: lastVersion(segment),
+    protocol,
+    metadata,
+    transactions: [...state.transactions.values()],
+    domains: [...state.domains.values()],
+    files: () => reconciledFiles(log, segment, ["add", "remove"]),
+  };
+}
+
+/**
+ * The live files at `version`, by default the newest, in batches and in no order; none when there is no table. Cost and memory as
+ * those of {@link ReconciledLog.files}.
+ */
+export async function* liveFiles(log: LogStore, version?: number): AsyncGenerator<readonly Add[]> {
+  const segment = await segmentOf(log, version);
+  if (segment === null) return;
+  // Removes in the checkpoint are of files that no commit before it has: they are not looked at.
+  for await (const actions of reconciledFiles(log, segment, ["add"])) {
+    const adds = actions.flatMap(({ add }) => (add === undefined ? [] : [add]));
+    if (adds.length > 0) yield adds;
+  }
+}
+
+async function segmentOf(log: LogStore, version: number | undefined): Promise<LogSegment | null> {
+  const segment = await readLogSegment(log, version);
+  const found = segment === null ? null : lastVersion(segment);
+  if (version === undefined || found === version) return segment;
+  throw new TableRefusedError(
+    `version ${version} is not in the log: the newest up to it is ${found ?? "none"}. Choose another version`,
+  );
+}
+
+function lastVersion({ checkpoint, versions }: LogSegment): number {
+  const last = versions.at(-1) ?? checkpoint?.version;
+  if (last === undefined) throw new Error("a segment of the log has no version");
+  return last;
+}
+
+async function* oldestFirst(log: LogStore, { checkpoint, versions }: LogSegment) {
+  const kinds = ["protocol", "metaData", "txn", "domainMetadata"] as const;
+  if (checkpoint !== null) yield await readCheckpoint(log, checkpoint, kinds);
+  for await (const { actions } of readCommits(log, versions)) yield actions;
+}
+
+/** What is no file: the newest of each wins. */
+class TableActions {
+  protocol: Protocol | null = null;
+  metadata: Metadata | null = null;
+  readonly transactions = new Map<string, Txn>();
+  readonly domains = new Map<string, DomainMetadata>();
+
+  add(actions: readonly Action[]): void {
+    for (const { protocol, metaData, txn, domainMetadata } of actions) {
+      if (protocol !== undefined) this.protocol = protocol;
+      if (metaData !== undefined) this.metadata = metaData;
+      if (txn !== undefined) this.transactions.set(txn.appId, txn);
+      if (domainMetadata === undefined) continue;
+      if (domainMetadata.removed) this.domains.delete(domainMetadata.domain);
+      else this.domains.set(domainMetadata.domain, domainMetadata);
+    }
+  }
+}
+
+/**
+ * Newest first, so that what was seen already is all that must be kept in mind: the first action of a logical file that is met
+ * is the one that counts.
+ */
+async function* reconciledFiles(
+  log: LogStore,
+  { checkpoint, versions }: LogSegment,
+  checkpointKinds: readonly ("add" | "remove")[],
+): AsyncGenerator<readonly Action[]> {
+  const seen = new Set<string>();
+  for await (const { actions } of readCommits(log, versions.toReversed())) {
+    const newest = [...firstOf(actions, "add", seen), ...firstOf(actions, "remove", seen)];
+    if (newest.length > 0) yield newest;
+  }
+  if (checkpoint === null) return;
+  for await (const actions of checkpointBatches(log, checkpoint, checkpointKinds)) {
+    yield actions.filter((action) => !isSeen(action, seen));
+  }
+}
+
+/**
+ * The actions whose logical file is met for the first time. Adds come before removes: a version that removes and adds a file has
+ * it, in whatever order its lines are.
+ */
+function firstOf(actions: readonly Action[], kind: "add" | "remove", seen: Set<string>): Action[] {
+  return actions.filter((action) => {
+    const file = action[kind];
+    if (file === undefined) return false;
+    const key = logicalFile(file);
+    if (seen.has(key)) return false;
+    seen.add(key);
+    return true;
+  });
+}
+
+/** Within a checkpoint each logical file is met once, so that none is noted. */
+function isSeen({ add, remove }: Action, seen: ReadonlySet<string>): boolean {
+  const file = add ?? remove;
+  return file === undefined || (seen.size > 0 && seen.has(logicalFile(file)));
+}
