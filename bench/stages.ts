@@ -1,11 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync, writeSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import type { CaptureEnd } from "../src/capture/capture-reader.ts";
-import { PcapngWriter, PcapWriter } from "../src/capture/capture-writer.ts";
 import type { FrameSink } from "../src/capture/frame.ts";
 import { readCapture } from "../src/capture/read-capture.ts";
 import { type CaptureColumns, PacketBatch } from "../src/columns/packet-batch.ts";
@@ -16,9 +13,8 @@ import { nodeParquetWriter } from "../src/node/parquet.ts";
 import { PacketFiles } from "../src/parquet/packet-files.ts";
 import type { NewObject } from "../src/parquet/parquet-file.ts";
 import { converterDefaults } from "../src/settings.ts";
-import { ethernetMix, LINKTYPE_ETHERNET, Traffic, vehicleMix } from "../test/support/traffic.ts";
+import { mixes, SEED, seededCapture } from "./seeded-capture.ts";
 
-const SEED = 20_261_130;
 const RUNS = 5;
 const stages = ["read", "decode", "columns", "parquet"] as const;
 type Stage = (typeof stages)[number];
@@ -117,46 +113,6 @@ async function* repeated(file: string, times: number): AsyncIterable<Uint8Array>
   }
 }
 
-/** Writes the seeded capture unless it is there. */
-function seededCapture(mixName: "ethernet" | "vehicle", packets: number): string {
-  const folder = join(tmpdir(), "deltacap-bench");
-  const file = join(folder, `${mixName}-${packets}-${SEED}.${mixName === "ethernet" ? "pcap" : "pcapng"}`);
-  if (existsSync(file)) return file;
-  mkdirSync(folder, { recursive: true });
-  const traffic = new Traffic(SEED, mixName === "ethernet" ? ethernetMix : vehicleMix);
-  const writer = mixName === "ethernet" ? new PcapWriter() : new PcapngWriter();
-  const out = openSync(`${file}.unfinished`, "w");
-  let time = { seconds: 1_790_000_000, nanoseconds: 0 };
-  let parts: Uint8Array[] = [];
-  for (let i = 1; i <= packets; i++) {
-    const { linkType, bytes, gapNanoseconds } = traffic.next();
-    const nanoseconds = time.nanoseconds + gapNanoseconds;
-    time = {
-      seconds: time.seconds + Math.floor(nanoseconds / 1e9),
-      nanoseconds: nanoseconds % 1e9,
-    };
-    const isEthernet = linkType === LINKTYPE_ETHERNET;
-    parts.push(
-      writer.packet({
-        linkType,
-        interfaceId: isEthernet ? 0 : 1,
-        interfaceName: isEthernet ? "eth0" : "can0",
-        packetComment: null,
-        time,
-        originalLength: bytes.length,
-        bytes,
-      }),
-    );
-    if (parts.length === 10_000 || i === packets) {
-      writeSync(out, Buffer.concat(parts));
-      parts = [];
-    }
-  }
-  closeSync(out);
-  execFileSync("mv", [`${file}.unfinished`, file]);
-  return file;
-}
-
 function inProcess(stage: Stage, file: string, repeat: number): Measurement {
   const args = [
     ...process.execArgv,
@@ -212,8 +168,8 @@ async function main(): Promise<void> {
   console.log(
     `Node ${process.version}, ${packets} packets, seed ${SEED}, median of ${count} runs; each stage includes those before it`,
   );
-  for (const mix of ["ethernet", "vehicle"] as const) {
-    const file = seededCapture(mix, packets);
+  for (const mix of mixes) {
+    const file = seededCapture(mix, mix === "ethernet" ? "pcap" : "pcapng", packets);
     console.log(`${mix} mix, ${(statSync(file).size / 1e6).toFixed(0)} MB`);
     for (const stage of stages)
       report(
