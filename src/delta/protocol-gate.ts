@@ -3,37 +3,64 @@ import type { Metadata, Protocol } from "./actions.ts";
 import { schemaFields } from "./schema.ts";
 
 /**
- * Table features under which a blind append needs nothing that we do not do. Those of the legacy writer versions restrict
- * only where a property or the schema makes use of them, and that is refused by its own name below.
+ * Table features under which our append is right (Delta protocol; sections in quotes): a blind append of whole files
+ * without deletion vectors, with exact `numRecords`, that leaves protocol, domains, checkpoints and old files alone. A
+ * feature that binds writers only where a property or a field makes use of it is here too: the use is refused by its own
+ * name. Any other is refused, known or not.
  */
-const SUPPORTED_FEATURES = new Set([
+const SUPPORTED_FEATURES: ReadonlySet<string> = new Set([
+  // An append neither changes nor removes rows: "Append-only Tables".
   "appendOnly",
+  // A commit that only adds data needs no change data files: "Change Data Files".
+  "changeDataFeed",
+  // Only a file that is added with a vector must have one thing more, `numRecords`, which ours have anyway: "Writer
+  // Requirement for Deletion Vectors". Bounds of a file without a vector are tight by default: "Per-file Statistics".
+  "deletionVectors",
+  // Commits are the same, and a classic checkpoint remains allowed: "V2 Checkpoint Table Feature".
+  "v2Checkpoint",
+  // Domains that a commit does not name stay as they are: "Writer Requirements for Domain Metadata".
+  "domainMetadata",
+  // `delta.typeChanges` stays in the schema when it grows: "Writer Requirements for Type Widening".
+  "typeWidening",
+  "typeWidening-preview",
+  // Types of columns that are not ours: our files lack them, and readers give nulls.
+  "timestampNtz",
+  "variantType",
+  "variantShredding",
+  // Binds those who vacuum: "Writer Requirements for Vacuum Protocol Check".
+  "vacuumProtocolCheck",
+  // Binds those who delete old commits and checkpoints, which deltacap does not.
+  "checkpointProtection",
+  // Active by a property: BINDING_PROPERTIES.
+  "columnMapping",
+  "inCommitTimestamp",
+  "icebergCompatV1",
+  "icebergCompatV2",
+  "icebergCompatV3",
+  // Active by a property's prefix or a field's metadata.
   "invariants",
   "checkConstraints",
-  "changeDataFeed",
   "generatedColumns",
   "identityColumns",
-  "columnMapping",
+  "allowColumnDefaults",
 ]);
 
 /** Properties that bind writers in ways that we do not implement, and the values with which they do not. Any other passes. */
 const BINDING_PROPERTIES: Readonly<Record<string, readonly string[]>> = {
   "delta.columnMapping.mode": ["none"],
-  "delta.enableChangeDataFeed": ["false"],
-  "delta.enableDeletionVectors": ["false"],
   "delta.enableRowTracking": ["false"],
   "delta.enableInCommitTimestamps": ["false"],
-  "delta.enableTypeWidening": ["false"],
   "delta.enableIcebergCompatV1": ["false"],
   "delta.enableIcebergCompatV2": ["false"],
   "delta.enableIcebergCompatV3": ["false"],
   "delta.universalFormat.enabledFormats": [""],
-  "delta.randomizeFilePrefixes": ["false"],
-  "delta.checkpointPolicy": ["classic"],
   "delta.coordinatedCommits.commitCoordinator": [],
   "delta.coordinatedCommits.commitCoordinator-preview": [],
 };
 const CONSTRAINT = "delta.constraints.";
+
+/** While this is true, files need no row ids although the table has the feature ("Row Tracking"). */
+const ROW_TRACKING_SUSPENDED = "delta.rowTrackingSuspended";
 
 /** Metadata of a field by which a writer must judge or make its values. */
 const BINDING_FIELD_METADATA: readonly (readonly [prefix: string, name: string])[] = [
@@ -55,7 +82,11 @@ const FEATURES_WRITER = 7;
  * protocol, "Requirements for Writers").
  */
 export function requireWritable(protocol: Protocol, metadata: Metadata, partitionColumn: string): void {
-  const reasons = [...protocolReasons(protocol), ...propertyReasons(metadata), ...schemaReasons(metadata)];
+  const reasons = [
+    ...protocolReasons(protocol, metadata),
+    ...propertyReasons(metadata),
+    ...schemaReasons(metadata),
+  ];
   if (metadata.format.provider !== "parquet") reasons.push(`format ${metadata.format.provider}`);
   if (JSON.stringify(metadata.partitionColumns) !== JSON.stringify([partitionColumn])) {
     reasons.push(`partitioned by [${metadata.partitionColumns}], and our files by [${partitionColumn}]`);
@@ -67,7 +98,7 @@ export function requireWritable(protocol: Protocol, metadata: Metadata, partitio
   }
 }
 
-function protocolReasons(protocol: Protocol): string[] {
+function protocolReasons(protocol: Protocol, metadata: Metadata): string[] {
   const { minReaderVersion, minWriterVersion } = protocol;
   const reasons: string[] = [];
   if (minReaderVersion > MAXIMUM_LEGACY_READER && minReaderVersion !== FEATURES_READER) {
@@ -78,7 +109,10 @@ function protocolReasons(protocol: Protocol): string[] {
   }
   const features = new Set([...(protocol.readerFeatures ?? []), ...(protocol.writerFeatures ?? [])]);
   for (const feature of features) {
-    if (!SUPPORTED_FEATURES.has(feature)) reasons.push(`table feature ${feature}`);
+    if (SUPPORTED_FEATURES.has(feature)) continue;
+    const suspended = String(metadata.configuration[ROW_TRACKING_SUSPENDED]).toLowerCase() === "true";
+    if (feature === "rowTracking" && suspended) continue;
+    reasons.push(`table feature ${feature}`);
   }
   return reasons;
 }

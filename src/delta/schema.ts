@@ -45,7 +45,11 @@ export type SchemaUnion =
   | { readonly kind: "wider"; readonly metadata: Metadata }
   | { readonly kind: "conflict"; readonly reason: string };
 
-/** Additive evolution only: columns that the table lacks are added, a column of another type is a conflict. */
+/**
+ * Additive evolution only: columns that the table lacks are added, a column of another type is a conflict, unless it was ours
+ * once and was widened since (Delta protocol, "Type Widening"): a reader of such a table takes files of both types, and
+ * nothing in the log tells it which of them a file has.
+ */
 export function schemaUnion(metadata: Metadata, ours: TableSchema): SchemaUnion {
   const fields = schemaFields(metadata.schemaString);
   // To Delta, names that differ in case only are the same; to a Parquet reader they need not be.
@@ -54,7 +58,7 @@ export function schemaUnion(metadata: Metadata, ours: TableSchema): SchemaUnion 
   for (const column of ours.columns) {
     const field = known.get(column.name.toLowerCase());
     if (field === undefined) missing.push(column);
-    else if (field.type !== column.type || field.name !== column.name) {
+    else if (field.name !== column.name || (field.type !== column.type && !isWidened(field, column.type))) {
       const theirs = `${field.name} ${stringifyJson(field.type)}`;
       return {
         kind: "conflict",
@@ -65,6 +69,14 @@ export function schemaUnion(metadata: Metadata, ours: TableSchema): SchemaUnion 
   return missing.length === 0
     ? { kind: "same" }
     : { kind: "wider", metadata: widened(metadata, fields, missing) };
+}
+
+function isWidened(field: SchemaField, from: string): boolean {
+  const changes = field.metadata?.["delta.typeChanges"];
+  // With a path, it is the type of something within the column that changed.
+  const isFrom = (change: { fromType?: unknown; fieldPath?: unknown } | null) =>
+    change?.fromType === from && change.fieldPath === undefined;
+  return Array.isArray(changes) && changes.some(isFrom);
 }
 
 const STATISTICS_COLUMNS = "delta.dataSkippingStatsColumns";

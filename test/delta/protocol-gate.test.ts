@@ -21,8 +21,12 @@ function table(
 const features = (...writerFeatures: string[]): Protocol => ({
   minReaderVersion: 3,
   minWriterVersion: 7,
+  readerFeatures: [],
   writerFeatures,
 });
+
+/** Listed for readers and writers, as the protocol asks of features that readers must know. */
+const bothFeatures = (...names: string[]): Protocol => ({ ...features(...names), readerFeatures: names });
 
 describe("tables that we append to", () => {
   test.each<[string, Protocol, Metadata]>([
@@ -50,6 +54,37 @@ describe("tables that we append to", () => {
       ),
       table(),
     ],
+    ["with change data feed", plain, table({ configuration: { "delta.enableChangeDataFeed": "true" } })],
+    [
+      "with deletion vectors",
+      bothFeatures("deletionVectors"),
+      table({ configuration: { "delta.enableDeletionVectors": "true" } }),
+    ],
+    [
+      "with V2 checkpoints",
+      bothFeatures("v2Checkpoint"),
+      table({ configuration: { "delta.checkpointPolicy": "v2" } }),
+    ],
+    [
+      "with type widening",
+      bothFeatures("typeWidening"),
+      table({ configuration: { "delta.enableTypeWidening": "true" } }),
+    ],
+    ["with domain metadata", features("domainMetadata"), table()],
+    ["with timestamps without a time zone", bothFeatures("timestampNtz"), table()],
+    ["with variants", bothFeatures("variantType"), table()],
+    ["with a protocol check for vacuum", bothFeatures("vacuumProtocolCheck"), table()],
+    ["with protected checkpoints", features("checkpointProtection"), table()],
+    [
+      "features that no property turns on",
+      features("inCommitTimestamp", "icebergCompatV1", "icebergCompatV2", "allowColumnDefaults"),
+      table({ configuration: { "delta.enableInCommitTimestamps": "false" } }),
+    ],
+    [
+      "row tracking that is suspended",
+      features("rowTracking", "domainMetadata"),
+      table({ configuration: { "delta.rowTrackingSuspended": "true" } }),
+    ],
     [
       "harmless properties",
       plain,
@@ -74,7 +109,8 @@ describe("tables that we append to", () => {
 describe("tables that are refused, by name", () => {
   test.each<[string, Protocol, Metadata]>([
     ["table feature rowTracking", features("appendOnly", "rowTracking"), table()],
-    ["table feature deletionVectors", { ...features(), readerFeatures: ["deletionVectors"] }, table()],
+    ["table feature catalogManaged", bothFeatures("catalogManaged"), table()],
+    ["table feature clustering", features("clustering", "domainMetadata"), table()],
     ["table feature somethingNew", features("somethingNew"), table()],
     ["minReaderVersion 4", { minReaderVersion: 4, minWriterVersion: 7 }, table()],
     ["minWriterVersion 8", { minReaderVersion: 3, minWriterVersion: 8 }, table()],
@@ -84,16 +120,21 @@ describe("tables that are refused, by name", () => {
       table({ configuration: { "delta.columnMapping.mode": "name" } }),
     ],
     [
-      "delta.enableChangeDataFeed = true",
-      plain,
-      table({ configuration: { "delta.enableChangeDataFeed": "true" } }),
+      "delta.enableInCommitTimestamps = true",
+      features("inCommitTimestamp"),
+      table({ configuration: { "delta.enableInCommitTimestamps": "true" } }),
+    ],
+    [
+      "delta.enableIcebergCompatV2 = true",
+      features("icebergCompatV2"),
+      table({ configuration: { "delta.enableIcebergCompatV2": "true" } }),
     ],
     [
       "delta.enableRowTracking = TRUE",
       plain,
       table({ configuration: { "delta.enableRowTracking": "TRUE" } }),
     ],
-    ["delta.checkpointPolicy = v2", plain, table({ configuration: { "delta.checkpointPolicy": "v2" } })],
+    ["default value of column n", plain, table({ field: { metadata: { CURRENT_DEFAULT: "1" } } })],
     ["CHECK constraint positive", plain, table({ configuration: { "delta.constraints.positive": "n > 0" } })],
     ["NOT NULL column n", plain, table({ field: { nullable: false } })],
     ["invariant on column n", plain, table({ field: { metadata: { "delta.invariants": "{}" } } })],
