@@ -16,7 +16,8 @@ async function main(): Promise<void> {
   chmodSync("dist/cli/main.js", 0o755);
   for (const name of ["converter", "committer", "maintenance"]) {
     if (!existsSync(`lambdas/${name}/handler.ts`)) continue;
-    await bundle({ index: `lambdas/${name}/handler.ts` }, `dist/lambdas/${name}`, []);
+    // By its name Lambda knows a module for one, without a package.json beside it.
+    await bundle({ index: `lambdas/${name}/handler.ts` }, `dist/lambdas/${name}`, [], ".mjs");
     if (name !== "committer") copyWasm(`dist/lambdas/${name}`);
   }
 }
@@ -25,11 +26,12 @@ async function bundle(
   entryPoints: Record<string, string>,
   outdir: string,
   external: string[],
+  extension = ".js",
 ): Promise<void> {
   await build({
     entryPoints,
     outdir,
-    outExtension: { ".js": ".js" },
+    outExtension: { ".js": extension },
     bundle: true,
     platform: "node",
     target: "node20",

@@ -29,6 +29,26 @@ export const converterDefaults = {
 /** Gateways store captures below a folder named after the vehicle. */
 export const defaultKeyPattern = "{vehicle_id}/**";
 
+/** CloudWatch's namespace of all metrics; the dimension `service` tells the function. */
+export const metricsNamespace = "Deltacap";
+
+/** The committer's run: invoked every minute, it ends by itself before the next. */
+export const committerRun = {
+  /** Seconds from its start for which it receives. */
+  receiveSeconds: 50,
+  /** Seconds of the function's timeout that are left for settling what was received. */
+  reserveSeconds: 20,
+  /** Seconds. Beyond the minute only when stores are slow; the next invocation then waits. */
+  timeoutSeconds: 110,
+  /** Seconds: twice what a run may take. */
+  visibilitySeconds: 220,
+  /** Long polls at once: 40 manifests in the time of one request, at 0.03 dollars a day when nothing comes. */
+  pollers: 4,
+} as const;
+
+/** Seconds of the converter's timeout that are left for the put of its files and its manifest. */
+export const converterReserveSeconds = 30;
+
 /** Goes into each commit as its writer. */
 export const engineInfo = "deltacap/0.1.0";
 
@@ -119,13 +139,16 @@ export const functionDefaults = {
   vacuumHours: 168,
 } as const satisfies Partial<FunctionSettings>;
 
+/** Node's. No stage reads it: only this file names it. */
+declare const process: { readonly env: Readonly<Record<string, string | undefined>> };
+
 /**
  * The named settings out of a function's environment. Throws an error that names the variable, its value and what it may be:
  * the function then fails at its start, before it takes any work.
  */
 export function settingsFrom<Name extends keyof FunctionSettings>(
-  environment: Readonly<Record<string, string | undefined>>,
   names: readonly Name[],
+  environment: Readonly<Record<string, string | undefined>> = process.env,
 ): Pick<FunctionSettings, Name> {
   const settings: Partial<Record<Name, unknown>> = {};
   for (const name of names) {

@@ -3,7 +3,8 @@ import { S3Client } from "@aws-sdk/client-s3";
 import { SQSClient } from "@aws-sdk/client-sqs";
 
 export interface ClientSettings {
-  readonly region: string;
+  /** Default: the environment's, which Lambda sets. */
+  readonly region?: string;
   /** Servers other than AWS's own, by URL; S3 is then called path style. */
   readonly endpoints?: { readonly s3?: string; readonly sqs?: string; readonly dynamodb?: string };
   /** Default: the environment's, as the SDK finds them. */
@@ -33,7 +34,7 @@ const SQS_TIMEOUT = 30_000;
 export function createClients(settings: ClientSettings): AwsClients {
   const { region, endpoints, credentials, retryStrategy } = settings;
   const shared = {
-    region,
+    ...(region === undefined ? {} : { region }),
     maxAttempts: ATTEMPTS,
     ...(credentials === undefined ? {} : { credentials }),
     ...(retryStrategy === undefined ? { retryMode: "standard" } : { retryStrategy }),

@@ -55,6 +55,7 @@ export class DynamoDbLogStore implements LogStore {
   /** The newest version, while this writer knows that its N.json is there; else null. */
   #newest: number | null = null;
   #prepared: Prepared | null = null;
+  #repairs = 0;
   readonly #completions = new Set<Promise<void>>();
 
   constructor(options: DynamoDbLogStoreOptions) {
@@ -121,6 +122,21 @@ export class DynamoDbLogStore implements LogStore {
     for (const [i, item] of [...items.entries()].reverse()) {
       if (i === 0 || !item.complete) await this.#settle(item);
     }
+  }
+
+  /** Versions of others that this instance put in their place, after a crash or while their writer was slow. */
+  get repairs(): number {
+    return this.#repairs;
+  }
+
+  /**
+   * When the oldest commit that is not complete was prepared, in milliseconds since 1970; null when all are complete. Nobody
+   * reads past it until somebody repairs it.
+   */
+  async incompleteSince(): Promise<number | null> {
+    const oldest = (await this.#newestItems(ITEMS_LOOKED_AT)).findLast(({ complete }) => !complete);
+    if (oldest === undefined) return null;
+    return (await this.#options.store.head(LOG_FOLDER + oldest.tempPath))?.modifiedMs ?? null;
   }
 
   /** Resolves when the completions under way have ended, well or not. Call it before the process freezes. */
@@ -214,7 +230,7 @@ export class DynamoDbLogStore implements LogStore {
         `${item.fileName} of ${tablePath} was prepared and never put, and its temporary file ${item.tempPath} is gone: whether it was committed cannot be known. Nothing was changed`,
       );
     }
-    await store.putIfAbsent(path, body);
+    if ((await store.putIfAbsent(path, body)) === "created") this.#repairs++;
     await this.#complete(item.fileName, item.tempPath);
   }
 

@@ -1,4 +1,5 @@
 import {
+  DeleteObjectCommand,
   GetObjectCommand,
   type GetObjectCommandOutput,
   HeadObjectCommand,
@@ -6,12 +7,14 @@ import {
 } from "@aws-sdk/client-s3";
 import type { CaptureSource, CaptureStore } from "../capture/capture-store.ts";
 import { RetryableError, SupersededError } from "../errors.ts";
+import { readAhead } from "../manifest/read-ahead.ts";
 import { isNotFound, isPreconditionFailed, translated } from "./errors.ts";
 
 /** Milliseconds without a byte after which a read counts as broken. */
 const IDLE_TIMEOUT = 15_000;
 /** Reads in a row that broke without a single new byte: then S3, not the connection, is the trouble. */
 const FRUITLESS_READS = 4;
+const PARALLEL_DELETES = 32;
 
 /** Captures in S3. A read names the very version, and is taken up where it broke off. */
 export class S3CaptureStore implements CaptureStore {
@@ -58,6 +61,29 @@ export class S3CaptureStore implements CaptureStore {
     } catch (error) {
       if (isNotFound(error)) return false;
       throw translated(error, `cannot look at s3://${source.bucket}/${source.key}`);
+    }
+  }
+
+  /**
+   * Deletes captures, each on condition that it is the very version named: by its version where the bucket keeps them, else by
+   * its eTag. Those that are gone or were replaced count as deleted. Cost: a request each, which S3 does not charge.
+   */
+  async remove(
+    sources: readonly Pick<CaptureSource, "capture" | "bucket" | "key" | "eTag" | "versionId">[],
+  ): Promise<void> {
+    for await (const _ of readAhead(sources, PARALLEL_DELETES, (source) => this.#delete(source)));
+  }
+
+  async #delete(
+    source: Pick<CaptureSource, "capture" | "bucket" | "key" | "eTag" | "versionId">,
+  ): Promise<void> {
+    const { capture, bucket, key, eTag } = source;
+    const which = source.versionId === undefined ? { IfMatch: `"${eTag}"` } : versionOf(source);
+    try {
+      await this.#client.send(new DeleteObjectCommand({ Bucket: bucket, Key: key, ...which }));
+    } catch (error) {
+      if (!isNotFound(error) && !isPreconditionFailed(error))
+        throw translated(error, `cannot delete ${capture}`);
     }
   }
 

@@ -3,7 +3,6 @@ import {
   DeleteMessageBatchCommand,
   type Message,
   ReceiveMessageCommand,
-  SendMessageCommand,
   type SQSClient,
 } from "@aws-sdk/client-sqs";
 import { RetryableError } from "../errors.ts";
@@ -13,7 +12,8 @@ import { serializeManifest } from "../manifest/parse-manifest.ts";
 import type { ManifestQueue, ReceivedManifest } from "../manifest/queues.ts";
 import { translated } from "./errors.ts";
 import { sendInBatches } from "./sqs-batch.ts";
-import { attributeText, MESSAGE_BYTES, messageBody, messageBytes } from "./sqs-message.ts";
+import { deadLetterAttributes } from "./sqs-dead-letter.ts";
+import { attributeText, MESSAGE_BYTES, messageBody, messageBytes, sendMessage } from "./sqs-message.ts";
 
 export interface SqsManifestQueueOptions {
   readonly sqs: SQSClient;
@@ -30,8 +30,6 @@ const FOLDER = "_manifests/";
 const REFERENCE = /^_manifests\/[A-Za-z0-9_.=-]+\.json$/;
 /** SQS's limit of messages a call. */
 const RECEIVE_BATCH = 10;
-/** Characters of a dead letter's reason; its whole text is in the log. */
-const REASON_CHARACTERS = 1_000;
 
 /** Manifests over SQS. */
 export class SqsManifestQueue implements ManifestQueue {
@@ -44,7 +42,7 @@ export class SqsManifestQueue implements ManifestQueue {
   }
 
   async send(manifest: Manifest): Promise<void> {
-    const { store, queueUrl, messageBytes: limit = MESSAGE_BYTES } = this.#options;
+    const { sqs, store, queueUrl, messageBytes: limit = MESSAGE_BYTES } = this.#options;
     let body = messageBody(manifest);
     if (messageBytes(body) > limit) {
       const reference = `${FOLDER}${manifest.batchId}.json`;
@@ -52,7 +50,7 @@ export class SqsManifestQueue implements ManifestQueue {
       await store.putIfAbsent(reference, new TextEncoder().encode(serializeManifest(manifest)));
       body = messageBody({ reference });
     }
-    await this.#sendMessage(queueUrl, body, {}, `cannot send the manifest of batch ${manifest.batchId}`);
+    await sendMessage(sqs, queueUrl, body, {}, `cannot send the manifest of batch ${manifest.batchId}`);
   }
 
   async receive(waitSeconds: number): Promise<ReceivedManifest[]> {
@@ -109,15 +107,16 @@ export class SqsManifestQueue implements ManifestQueue {
   }
 
   async deadLetter(delivery: ReceivedManifest, reason: string): Promise<void> {
-    const { deadLetterUrl, store, messageBytes: limit = MESSAGE_BYTES } = this.#options;
-    const attributes = { reason: attributeText(reason, REASON_CHARACTERS) };
+    const { sqs, deadLetterUrl, store, messageBytes: limit = MESSAGE_BYTES } = this.#options;
+    const attributes = deadLetterAttributes(reason);
     let body = bodyOf(delivery.text);
     if (messageBytes(body, attributes) > limit) {
       const reference = `${FOLDER}dead-letter-${receiptName(delivery.receipt)}.json`;
       await store.putIfAbsent(reference, new TextEncoder().encode(delivery.text));
       body = messageBody({ reference });
     }
-    await this.#sendMessage(
+    await sendMessage(
+      sqs,
       deadLetterUrl,
       body,
       attributes,
@@ -125,24 +124,6 @@ export class SqsManifestQueue implements ManifestQueue {
     );
     // Only now: a crash in between leaves two copies rather than none.
     await this.acknowledge([delivery]);
-  }
-
-  async #sendMessage(
-    queueUrl: string,
-    body: string,
-    attributes: Readonly<Record<string, string>>,
-    what: string,
-  ): Promise<void> {
-    const MessageAttributes = Object.fromEntries(
-      Object.entries(attributes).map(([name, value]) => [name, { DataType: "String", StringValue: value }]),
-    );
-    try {
-      await this.#options.sqs.send(
-        new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: body, MessageAttributes }),
-      );
-    } catch (error) {
-      throw translated(error, what);
-    }
   }
 
   async #poll(waitSeconds: number): Promise<Message[]> {

@@ -1,3 +1,6 @@
+import { SendMessageCommand, type SQSClient } from "@aws-sdk/client-sqs";
+import { translated } from "./errors.ts";
+
 /**
  * SQS's limit of a message, and of a batch, in bytes, attributes included: what every queue takes. Queues may be raised to
  * 1 MiB, which is why it is a setting.
@@ -27,4 +30,22 @@ export function messageBytes(body: string, attributes: Readonly<Record<string, s
     bytes += Buffer.byteLength(name) + "String".length + Buffer.byteLength(value);
   }
   return bytes;
+}
+
+/** Sends one message. `what` begins the error of one that was not taken. */
+export async function sendMessage(
+  sqs: SQSClient,
+  queueUrl: string,
+  body: string,
+  attributes: Readonly<Record<string, string>>,
+  what: string,
+): Promise<void> {
+  const MessageAttributes = Object.fromEntries(
+    Object.entries(attributes).map(([name, value]) => [name, { DataType: "String", StringValue: value }]),
+  );
+  try {
+    await sqs.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: body, MessageAttributes }));
+  } catch (error) {
+    throw translated(error, what);
+  }
 }

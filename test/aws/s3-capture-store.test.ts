@@ -180,3 +180,39 @@ describe("exists", () => {
     await expect(captures.exists(source)).rejects.toThrow(RetryableError);
   });
 });
+
+describe("remove", () => {
+  test("deletes the captures named, and takes those that are gone for deleted", async () => {
+    const sources = [upload(BODY, "car/a.pcap"), upload(BODY, "car/b.pcap")];
+    upload(BODY, "car/c.pcap");
+    bucket.remove("car/b.pcap");
+    await captures.remove(sources);
+    expect(bucket.keys()).toEqual(["car/c.pcap"]);
+  });
+
+  test("leaves what replaced the capture", async () => {
+    const source = upload();
+    const newer = upload(BODY.slice(1));
+    await captures.remove([source]);
+    expect(bucket.current(source.key)?.eTag.replaceAll('"', "")).toBe(newer.eTag);
+  });
+
+  test("deletes the very version, where versions are kept", async () => {
+    bucket.versioned = true;
+    const source = upload();
+    const newer = upload(BODY.slice(1));
+    await captures.remove([source]);
+    expect(await captures.exists(source)).toBe(false);
+    expect(await captures.exists(newer)).toBe(true);
+  });
+
+  test("throws when S3 refuses", async () => {
+    const source = upload();
+    faults.plan({
+      operation: "s3:DeleteObject",
+      times: 9,
+      effect: { kind: "refuse", status: 403, code: "AccessDenied" },
+    });
+    await expect(captures.remove([source])).rejects.toThrow(`cannot delete ${source.capture}: AccessDenied`);
+  });
+});

@@ -55,8 +55,7 @@ export class S3Server implements Service {
       case "HeadObject":
         return getObject(bucket, exchange);
       case "DeleteObject":
-        bucket.remove(keyOf(exchange));
-        return { status: 204 };
+        return deleteObject(bucket, exchange);
       case "DeleteObjects":
         return deleteObjects(bucket, exchange);
       default:
@@ -186,6 +185,22 @@ function listObjects(bucket: Bucket, query: URLSearchParams, pageSize: number): 
   return xml(
     `<ListBucketResult><Prefix>${escaped(prefix)}</Prefix><KeyCount>${page.length}</KeyCount><MaxKeys>${limit}</MaxKeys><IsTruncated>${truncated}</IsTruncated>${next}${contents.join("")}</ListBucketResult>`,
   );
+}
+
+function deleteObject(bucket: Bucket, exchange: Exchange): Reply {
+  const key = keyOf(exchange);
+  const versionId = exchange.query.get("versionId");
+  const { ifMatch } = conditionsOf(exchange);
+  if (ifMatch !== undefined) {
+    const current = bucket.current(key);
+    if (current === null) throw new S3Refusal(404, "NoSuchKey", key);
+    if (current.eTag.replaceAll('"', "") !== ifMatch.replaceAll('"', "")) {
+      throw new S3Refusal(412, "PreconditionFailed", key);
+    }
+  }
+  if (versionId === null) bucket.remove(key);
+  else bucket.removeVersion(key, versionId);
+  return { status: 204 };
 }
 
 function deleteObjects(bucket: Bucket, exchange: Exchange): Reply {

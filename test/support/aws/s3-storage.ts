@@ -92,6 +92,15 @@ export class Bucket {
     else this.#objects.set(key, [...(this.#objects.get(key) ?? []), null]);
   }
 
+  /** Removes for good. One that is not there is no error. */
+  removeVersion(key: string, versionId: string): void {
+    const versions = this.#objects.get(key) ?? [];
+    this.#objects.set(
+      key,
+      versions.filter((object) => object?.versionId !== versionId),
+    );
+  }
+
   /** Keys in the order of their UTF-8 bytes. */
   keys(): string[] {
     const present = [...this.#objects.keys()].filter((key) => this.current(key) !== null);

@@ -1,0 +1,157 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
+import { Logger } from "@aws-lambda-powertools/logger";
+import { Metrics, MetricUnit } from "@aws-lambda-powertools/metrics";
+import type { Context } from "aws-lambda";
+import { createClients } from "../../src/aws/clients.ts";
+import { deployedLedger, deployedTable } from "../../src/aws/deployed-table.ts";
+import { S3CaptureStore } from "../../src/aws/s3-capture-store.ts";
+import { SqsCaptureQueue } from "../../src/aws/sqs-capture-queue.ts";
+import { SqsManifestQueue } from "../../src/aws/sqs-manifest-queue.ts";
+import { packetTable } from "../../src/columns/packet-table.ts";
+import {
+  type CommitterRunPorts,
+  type CommitterState,
+  type Round,
+  runCommitter,
+} from "../../src/committer-run.ts";
+import { parquetFileCheck } from "../../src/delta/file-schema.ts";
+import type { Manifest } from "../../src/manifest/manifest.ts";
+import { committerRun, engineInfo, metricsNamespace, settingsFrom } from "../../src/settings.ts";
+
+// Made once: warm invocations keep the connections and the snapshot.
+const settings = settingsFrom([
+  "tableUri",
+  "tableScheme",
+  "logStore",
+  "logTable",
+  "ledgerTable",
+  "ledgerDays",
+  "captureQueueUrl",
+  "manifestQueueUrl",
+  "manifestDeadLetterUrl",
+  "messageBytes",
+  "commitIntervalSeconds",
+  "filesPerCommit",
+  "deleteCaptures",
+]);
+const logger = new Logger({ serviceName: "committer" });
+const metrics = new Metrics({ namespace: metricsNamespace, serviceName: "committer" });
+const clients = createClients({});
+const { log, store, sharedLog } = deployedTable(clients, settings);
+const captures = new S3CaptureStore(clients.s3);
+const ports: CommitterRunPorts = {
+  log,
+  ledger: deployedLedger(clients, settings),
+  table: store,
+  captures,
+  captureQueue: new SqsCaptureQueue(clients.sqs, settings.captureQueueUrl),
+  checkFile: parquetFileCheck(store, packetTable),
+  now: Date.now,
+  newId: randomUUID,
+  random: Math.random,
+  sleep: setTimeout,
+  engineInfo,
+  manifestQueue: new SqsManifestQueue({
+    sqs: clients.sqs,
+    queueUrl: settings.manifestQueueUrl,
+    deadLetterUrl: settings.manifestDeadLetterUrl,
+    store,
+    messageBytes: settings.messageBytes,
+  }),
+  ...(settings.deleteCaptures ? { removeCaptures: (sources) => captures.remove(sources) } : {}),
+  onRound: report,
+  onRefused: (reason, batchId) => {
+    logger.error("refused: the manifest is in the dead letter queue", { reason, batchId });
+    metrics.addMetric("Refused", MetricUnit.Count, 1);
+  },
+  onLeft: (reason) => logger.warn("left in the queue", { reason }),
+};
+
+/** A run that fails leaves nothing: the next one reads the table anew. */
+let warm: CommitterState | null = null;
+
+/** One run, invoked every minute: takes no event, and ends by itself well before its time-out. */
+export const handler = async (_event: unknown, context: Context): Promise<void> => {
+  logger.addContext(context);
+  const start = Date.now();
+  const remaining = context.getRemainingTimeInMillis();
+  const reserve = committerRun.reserveSeconds * 1_000;
+  const repairsBefore = sharedLog?.repairs ?? 0;
+  const before = warm;
+  warm = null;
+  metrics.addMetric("Runs", MetricUnit.Count, 1);
+  try {
+    warm = await runCommitter(
+      ports,
+      {
+        commitIntervalMs: settings.commitIntervalSeconds * 1_000,
+        filesPerCommit: settings.filesPerCommit,
+        receiveUntilMs: start + Math.min(committerRun.receiveSeconds * 1_000, remaining - 2 * reserve),
+        deadlineMs: start + remaining - reserve,
+        pollers: committerRun.pollers,
+      },
+      packetTable,
+      before,
+    );
+    logger.info("run ended", { version: warm.snapshot.version, seconds: (Date.now() - start) / 1_000 });
+  } catch (error) {
+    logger.error("run failed", { error: error as Error, version: before?.snapshot.version });
+    throw error;
+  } finally {
+    metrics.addMetric("Repairs", MetricUnit.Count, (sharedLog?.repairs ?? 0) - repairsBefore);
+    await reportIncompleteItem();
+    await sharedLog?.settled();
+    metrics.publishStoredMetrics();
+  }
+};
+
+function report({ results, latencyMs, conflicts }: Round): void {
+  metrics.addMetric("Conflicts", MetricUnit.Count, conflicts);
+  const committed: Manifest[] = [];
+  const versions = new Set<number>();
+  for (const result of results) {
+    const { batchId } = result.manifest;
+    if (result.outcome === "committed") {
+      committed.push(result.manifest);
+      versions.add(result.version);
+    } else if (result.outcome === "sent back") {
+      logger.warn("sent back", { batchId, sources: result.sources, reason: result.reason });
+      metrics.addMetric("SentBack", MetricUnit.Count, result.sources);
+    } else if (result.outcome === "duplicate") logger.info("duplicate", { batchId });
+  }
+  if (committed.length === 0) return;
+  const now = Date.now();
+  const files = committed.reduce((sum, manifest) => sum + manifest.files.length, 0);
+  const sources = committed.reduce((sum, manifest) => sum + manifest.sources.length, 0);
+  const ages = committed.map((manifest) => now - uploadedMs(manifest));
+  logger.info("committed", {
+    versions: [...versions],
+    manifests: committed.length,
+    files,
+    sources,
+    latencyMs,
+  });
+  metrics.addMetric("Commits", MetricUnit.Count, versions.size);
+  metrics.addMetric("Files", MetricUnit.Count, files);
+  metrics.addMetric("Sources", MetricUnit.Count, sources);
+  metrics.addMetric("FilesPerCommit", MetricUnit.Count, files / versions.size);
+  metrics.addMetric("CommitLatency", MetricUnit.Milliseconds, latencyMs);
+  for (const age of ages) metrics.addMetric("UploadToCommitAge", MetricUnit.Milliseconds, age);
+}
+
+/** Of the capture that has waited longest; where no event told it, the time of the batch. */
+function uploadedMs({ sources, createdMs }: Manifest): number {
+  return sources.reduce((oldest, source) => Math.min(oldest, source.uploadedMs ?? oldest), createdMs);
+}
+
+/** Whatever happened in the run: an item that stays incomplete keeps every reader of the shared log from going on. */
+async function reportIncompleteItem(): Promise<void> {
+  try {
+    const since = (await sharedLog?.incompleteSince()) ?? null;
+    const age = since === null ? 0 : (Date.now() - since) / 1_000;
+    metrics.addMetric("IncompleteItemAge", MetricUnit.Seconds, age);
+  } catch (error) {
+    logger.warn("cannot look for incomplete items", { error: error as Error });
+  }
+}

@@ -1,0 +1,100 @@
+import { type CaptureMessage, type IntakeRules, parseCaptureMessage } from "../../src/aws/s3-event.ts";
+import type { CaptureSource } from "../../src/capture/capture-store.ts";
+import {
+  type CaptureResult,
+  type ConversionOutcome,
+  type ConverterLimits,
+  type ConverterPorts,
+  convertCaptures,
+} from "../../src/convert-captures.ts";
+import { RetryableError } from "../../src/errors.ts";
+import { MAX_SOURCES } from "../../src/manifest/manifest.ts";
+import type { ManifestQueue } from "../../src/manifest/queues.ts";
+import type { SourceId } from "../../src/manifest/source-id.ts";
+
+/** A message of the capture queue. */
+export interface BatchMessage {
+  readonly messageId: string;
+  readonly body: string;
+}
+
+export interface BatchPorts extends ConverterPorts {
+  readonly manifestQueue: Pick<ManifestQueue, "send">;
+  /** Puts a message aside with the reason, for a person. */
+  readonly deadLetter: (body: string, reason: string) => Promise<void>;
+}
+
+export interface BatchOutcome {
+  /** Ids of messages to be delivered again; all others are done with. */
+  readonly failed: ReadonlySet<string>;
+  readonly results: readonly CaptureResult[];
+  /** Null when no capture gave a row, or nothing could be announced. */
+  readonly manifest: ConversionOutcome["manifest"];
+  readonly ignored: readonly string[];
+  readonly refused: readonly string[];
+  /** Why everything must be tried again; null when the table, its ledger and the queues answered. */
+  readonly error: RetryableError | null;
+}
+
+type ReadMessage = CaptureMessage & BatchMessage;
+
+/**
+ * One invocation: the captures that the messages announce become files and one manifest, and only what that settled is
+ * acknowledged (DESIGN.md 5). Throws what is a bug; then SQS delivers every message again.
+ */
+export async function convertBatch(
+  messages: readonly BatchMessage[],
+  rules: IntakeRules,
+  ports: BatchPorts,
+  limits: ConverterLimits,
+): Promise<BatchOutcome> {
+  const failed = new Set<string>();
+  const taken: ReadMessage[] = [];
+  let sources = 0;
+  for (const message of messages) {
+    const read = { ...message, ...parseCaptureMessage(message.body, rules) };
+    sources += read.sources.length;
+    // One manifest has room for so many; the rest comes again.
+    if (taken.length === 0 || sources <= MAX_SOURCES) taken.push(read);
+    else failed.add(message.messageId);
+  }
+  let results: readonly CaptureResult[] = [];
+  let manifest: ConversionOutcome["manifest"] = null;
+  let error: RetryableError | null = null;
+  try {
+    for (const { body, refused } of taken) {
+      if (refused.length > 0) await ports.deadLetter(body, refused.join("; "));
+    }
+    const outcome = await convertCaptures(
+      taken.flatMap((message) => message.sources),
+      ports,
+      limits,
+    );
+    results = outcome.results;
+    // From here on the files are announced; before, nobody refers to them.
+    if (outcome.manifest !== null) await ports.manifestQueue.send(outcome.manifest);
+    manifest = outcome.manifest;
+    for (const messageId of toBeTriedAgain(taken, results)) failed.add(messageId);
+  } catch (thrown) {
+    if (!(thrown instanceof RetryableError)) throw thrown;
+    error = thrown;
+    for (const { messageId } of taken) failed.add(messageId);
+  }
+  return {
+    failed,
+    results,
+    manifest,
+    ignored: taken.flatMap((message) => message.ignored),
+    refused: taken.flatMap((message) => message.refused),
+    error,
+  };
+}
+
+/** Messages with a source that failed, also where another message's delivery of it stands for theirs. */
+function toBeTriedAgain(messages: readonly ReadMessage[], results: readonly CaptureResult[]): string[] {
+  const ids = new Map<CaptureSource, SourceId>(results.map(({ source, id }) => [source, id]));
+  const failed = new Set(results.filter(({ outcome }) => outcome === "failed").map(({ id }) => id));
+  return messages
+    .filter(({ sources }) => sources.some((source) => failed.has(ids.get(source) ?? "")))
+    .map(({ messageId }) => messageId);
+}

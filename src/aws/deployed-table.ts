@@ -1,0 +1,54 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
+import { ConditionalLogStore } from "../delta/conditional-log-store.ts";
+import type { LogStore } from "../delta/log-store.ts";
+import type { Ledger } from "../manifest/ledger.ts";
+import type { FunctionSettings } from "../settings.ts";
+import type { AwsClients } from "./clients.ts";
+import { DynamoDbLedger } from "./dynamodb-ledger.ts";
+import { DynamoDbLogStore } from "./dynamodb-log-store.ts";
+import { S3ObjectStore } from "./s3-object-store.ts";
+import { type TableLocation, tableLocation } from "./table-location.ts";
+
+/** A table on AWS, as its settings say. */
+export interface DeployedTable {
+  readonly location: TableLocation;
+  readonly store: S3ObjectStore;
+  readonly log: LogStore;
+  /** The same where it is the one that Spark shares; else null. */
+  readonly sharedLog: DynamoDbLogStore | null;
+}
+
+export function deployedTable(
+  { s3, dynamodb }: Pick<AwsClients, "s3" | "dynamodb">,
+  {
+    tableUri,
+    tableScheme,
+    logStore,
+    logTable,
+  }: Pick<FunctionSettings, "tableUri" | "tableScheme" | "logStore" | "logTable">,
+): DeployedTable {
+  const location = tableLocation(tableUri, tableScheme);
+  const store = new S3ObjectStore(s3, location);
+  if (logStore === "conditional") {
+    return { location, store, log: new ConditionalLogStore(store), sharedLog: null };
+  }
+  const { tablePath } = location;
+  const log = new DynamoDbLogStore({
+    dynamodb,
+    logTable,
+    store,
+    tablePath,
+    now: Date.now,
+    newId: randomUUID,
+  });
+  return { location, store, log, sharedLog: log };
+}
+
+export function deployedLedger(
+  { dynamodb }: Pick<AwsClients, "dynamodb">,
+  { ledgerTable, ledgerDays }: Pick<FunctionSettings, "ledgerTable" | "ledgerDays">,
+): Ledger {
+  const keepSeconds = ledgerDays * 86_400;
+  return new DynamoDbLedger({ dynamodb, ledgerTable, keepSeconds, now: Date.now, sleep: setTimeout });
+}
