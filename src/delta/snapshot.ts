@@ -104,7 +104,7 @@ export async function readLogSegment(
   if (first !== base + 1) {
     if (checkpoint !== null) throw gap(base, first);
     throw new TableRefusedError(
-      `the log begins at version ${first}, and has no checkpoint that deltacap reads (classic or multi-part): the table's state is not known. Nothing was written`,
+      `the log begins at version ${first}, and has no complete checkpoint: the table's state is not known. Nothing was written`,
     );
   }
   return { checkpoint, versions };
