@@ -2,10 +2,10 @@
 
 export const PhysicalType = { BOOLEAN: 0, INT32: 1, INT64: 2, BYTE_ARRAY: 6 } as const;
 
-export const FieldRepetitionType = { OPTIONAL: 1 } as const;
+export const FieldRepetitionType = { REQUIRED: 0, OPTIONAL: 1, REPEATED: 2 } as const;
 
 /** Superseded by LogicalType; still to be written beside it ("LogicalType annotations to replace ConvertedType"). */
-export const ConvertedType = { UTF8: 0, TIMESTAMP_MICROS: 10 } as const;
+export const ConvertedType = { UTF8: 0, MAP: 1, LIST: 3, TIMESTAMP_MICROS: 10 } as const;
 
 export const Encoding = {
   PLAIN: 0,
