@@ -3,6 +3,7 @@ import { type IMetric, MathExpression, Metric } from "aws-cdk-lib/aws-cloudwatch
 import type { ITable } from "aws-cdk-lib/aws-dynamodb";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { Queue } from "aws-cdk-lib/aws-sqs";
+import { metricsNamespace } from "../src/settings.ts";
 
 /** Everything that alarms and the dashboard look at. */
 export interface PipelineParts {
@@ -51,12 +52,10 @@ export type MetricName =
   | "Optimized"
   | "Vacuumed";
 
-const NAMESPACE = "Deltacap";
-
 /** A metric of the functions' own. */
 export function engineMetric(service: Service, name: MetricName, statistic: string, minutes: number): Metric {
   return new Metric({
-    namespace: NAMESPACE,
+    namespace: metricsNamespace,
     metricName: name,
     dimensionsMap: { service },
     statistic,
