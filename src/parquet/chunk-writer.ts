@@ -23,6 +23,8 @@ export class ChunkWriter {
   readonly #header = new ByteBuffer(64);
   readonly #page = new ByteBuffer(64 * 1024);
   readonly #dictionary = new ByteBuffer(4 * 1024);
+  readonly #compressedPage = new ByteBuffer(64 * 1024);
+  readonly #compressedDictionary = new ByteBuffer(4 * 1024);
 
   /** `pageRows`: the most rows of a page. */
   constructor(compressor: PageCompressor | null, pageRows: number) {
@@ -100,9 +102,8 @@ export class ChunkWriter {
     let body: Uint8Array = this.#page.written();
     let codec: CompressionCodec = CompressionCodec.UNCOMPRESSED;
     if (this.#compressor !== null && dictionary.length + body.length >= MIN_COMPRESSED) {
-      const compressedBody = this.#compressor.compress(body);
-      const compressedDictionary =
-        this.#dictionary.length > 0 ? this.#compressor.compress(dictionary) : dictionary;
+      const compressedBody = compressed(this.#compressor, body, this.#compressedPage);
+      const compressedDictionary = compressed(this.#compressor, dictionary, this.#compressedDictionary);
       const compressedSize = compressedBody.length + compressedDictionary.length;
       if (isWorthIt(dictionary.length + body.length, compressedSize)) {
         codec = this.#compressor.codec;
@@ -126,7 +127,7 @@ export class ChunkWriter {
     const dictionary = this.#dictionary.written();
     let uncompressedSize = this.#appendDictionaryPage(
       encoder,
-      compressor === null || dictionary.length === 0 ? dictionary : compressor.compress(dictionary),
+      compressed(compressor, dictionary, this.#compressedDictionary),
       output,
     );
     const dataPageOffset = output.offset;
@@ -137,7 +138,7 @@ export class ChunkWriter {
         rowsOf(page),
         encoder.encoding,
         body.length,
-        compressor === null ? body : compressor.compress(body),
+        compressed(compressor, body, this.#compressedPage),
         output,
       );
       if (output.full) await output.drain();
@@ -155,7 +156,7 @@ export class ChunkWriter {
       this.#encodePage(encoder, bitmap, pages[Math.floor((i * (pages.length - 1)) / (samples - 1))]!);
       const sample = this.#page.written().subarray(-Math.ceil(this.#page.length / SAMPLE_SHARE));
       size += sample.length;
-      compressedSize += this.#compressor.compress(sample).length;
+      compressedSize += compressed(this.#compressor, sample, this.#compressedPage).length;
     }
     return isWorthIt(size, compressedSize);
   }
@@ -196,6 +197,14 @@ interface ChunkSizes {
   readonly codec: CompressionCodec;
   readonly uncompressedSize: number;
   readonly dataPageOffset: number;
+}
+
+/** The page itself where there is no compressor, or no page; valid until the next use of `out`. */
+function compressed(compressor: PageCompressor | null, page: Uint8Array, out: ByteBuffer): Uint8Array {
+  if (compressor === null || page.length === 0) return page;
+  out.clear();
+  compressor.compress(page, out);
+  return out.written();
 }
 
 const emptyBitmap = new Uint8Array(0);

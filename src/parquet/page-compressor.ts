@@ -1,8 +1,9 @@
+import type { ByteBuffer } from "./byte-buffer.ts";
 import type { CompressionCodec } from "./format.ts";
 
 /** Compresses pages one by one; what the runtime offers stands behind it. */
 export interface PageCompressor {
   readonly codec: CompressionCodec;
-  /** The whole page compressed, in an array that is the caller's. The same page gives the same bytes. */
-  compress(page: Uint8Array): Uint8Array;
+  /** Appends the whole page, compressed, to `out`. The same page gives the same bytes. */
+  compress(page: Uint8Array, out: ByteBuffer): void;
 }

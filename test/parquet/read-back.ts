@@ -13,7 +13,7 @@ import type { Value } from "./table-values.ts";
 /** What every Node can compress with: it stands for zstd where Node has none. */
 export const gzip: PageCompressor = {
   codec: CompressionCodec.GZIP,
-  compress: (page) => gzipSync(page, { level: 1 }),
+  compress: (page, out) => out.append(gzipSync(page, { level: 1 })),
 };
 
 /** The file that a writer makes of row groups. */
