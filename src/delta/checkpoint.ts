@@ -1,4 +1,4 @@
-import { type FileMetaData, parquetMetadataAsync, parquetReadObjects } from "hyparquet";
+import { type FileMetaData, parquetMetadataAsync, parquetReadObjects, type RowGroup } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
 import { RetryableError, TableRefusedError } from "../errors.ts";
 import { type Action, checkedAction, parseActions, type Sidecar } from "./actions.ts";
@@ -37,7 +37,7 @@ export function newestCheckpoint(files: readonly LogFile[]): Checkpoint | null {
 
 /** All actions of the given kinds in a checkpoint: see {@link checkpointBatches}. */
 export async function readCheckpoint(
-  log: LogStore,
+  log: Pick<LogStore, "read">,
   checkpoint: Checkpoint,
   kinds: readonly (keyof Action)[],
 ): Promise<Action[]> {
@@ -54,7 +54,7 @@ export async function readCheckpoint(
  * `TableRefusedError` for a file that cannot be read.
  */
 export async function* checkpointBatches(
-  log: LogStore,
+  log: Pick<LogStore, "read">,
   checkpoint: Checkpoint,
   kinds: readonly (keyof Action)[],
 ): AsyncGenerator<Action[]> {
@@ -87,7 +87,7 @@ function sidecarFile({ path, sizeInBytes }: Sidecar): { name: string; size: numb
 }
 
 async function* fileBatches(
-  log: LogStore,
+  log: Pick<LogStore, "read">,
   file: LogFile,
   kinds: readonly (keyof Action)[],
 ): AsyncGenerator<Action[]> {
@@ -98,7 +98,7 @@ async function* fileBatches(
 }
 
 async function* parquetBatches(
-  log: LogStore,
+  log: Pick<LogStore, "read">,
   { name, size }: Pick<LogFile, "name" | "size">,
   kinds: readonly string[],
 ): AsyncGenerator<Action[]> {
@@ -117,11 +117,21 @@ async function* parquetBatches(
   let rowStart = 0;
   for (const group of metadata.row_groups) {
     const rowEnd = rowStart + Number(group.num_rows);
-    const options = { file, metadata, columns, compressors, rowStart, rowEnd };
-    const rows = await readable(name, parquetReadObjects(options));
-    yield rows.map((row) => checkedAction(asInJson(row), `checkpoint ${name}`));
+    if (!holdsNullsOnly(group, columns)) {
+      const options = { file, metadata, columns, compressors, rowStart, rowEnd };
+      const rows = await readable(name, parquetReadObjects(options));
+      yield rows.map((row) => checkedAction(asInJson(row), `checkpoint ${name}`));
+    }
     rowStart = rowEnd;
   }
+}
+
+/** As its statistics say. All but one of a large checkpoint's row groups hold files alone, and a request for each would be slow. */
+function holdsNullsOnly(group: RowGroup, kinds: readonly string[]): boolean {
+  return group.columns.every(({ meta_data: column }) => {
+    if (column === undefined || !kinds.includes(column.path_in_schema[0] ?? "")) return column !== undefined;
+    return column.statistics?.null_count === column.num_values;
+  });
 }
 
 function columnsOf(metadata: FileMetaData): Set<string> {
