@@ -1,0 +1,275 @@
+import { parquetMetadata, parquetReadObjects } from "hyparquet";
+import { compressors } from "hyparquet-compressors";
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Action } from "../../src/delta/actions.ts";
+import { type BuiltCheckpoint, buildCheckpoint, putCheckpoint } from "../../src/delta/checkpoint-writer.ts";
+import { ConditionalLogStore } from "../../src/delta/conditional-log-store.ts";
+import { commitFileName } from "../../src/delta/log-store.ts";
+import { reconcileLog } from "../../src/delta/reconcile.ts";
+import { nodePageCompressor } from "../../src/node/page-compressor.ts";
+import { MemoryObjectStore } from "../support/memory-object-store.ts";
+
+const NOW = Date.UTC(2026, 10, 30);
+const HOUR = 3_600_000;
+const CHECKPOINT = "_delta_log/00000000000000000001.checkpoint.parquet";
+const HINT = "_delta_log/_last_checkpoint";
+
+const metaData = (configuration: object = {}) => ({
+  metaData: {
+    id: "t",
+    format: { provider: "parquet", options: {} },
+    schemaString: '{"type":"struct","fields":[]}',
+    partitionColumns: ["date"],
+    configuration,
+    createdTime: 5,
+  },
+});
+const PROTOCOL = { protocol: { minReaderVersion: 1, minWriterVersion: 2 } };
+const add = (path: string, more: object = {}) => ({
+  add: { path, partitionValues: { date: null }, size: 1, modificationTime: 2, dataChange: true, ...more },
+});
+const remove = (path: string, deletionTimestamp: number | undefined) => ({
+  remove: { path, dataChange: true, ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }) },
+});
+
+let store: MemoryObjectStore;
+beforeEach(() => {
+  store = new MemoryObjectStore();
+});
+
+/** Checkpoint of the newest version, after these were put; an empty one is left as it is. */
+async function built(...versions: readonly (readonly object[])[]): Promise<BuiltCheckpoint> {
+  for (const [version, actions] of versions.entries()) {
+    if (actions.length === 0) continue;
+    const lines = actions.map((action) => JSON.stringify(action));
+    await store.put(`_delta_log/${commitFileName(version)}`, Buffer.from(lines.join("\n")));
+  }
+  const state = await reconcileLog(new ConditionalLogStore(store));
+  if (state === null) throw new Error("there is no table");
+  return await buildCheckpoint(state, NOW, nodePageCompressor);
+}
+
+/** As hyparquet reads it: another implementation than the writer's. */
+async function rowsOf({ chunks }: BuiltCheckpoint): Promise<Record<string, unknown>[]> {
+  const file = Uint8Array.from(Buffer.concat(chunks)).buffer;
+  return await parquetReadObjects({ file, metadata: parquetMetadata(file), compressors });
+}
+
+/** The state as it is read through the checkpoint alone. */
+async function stateFromCheckpoint(checkpoint: BuiltCheckpoint) {
+  const other = new MemoryObjectStore();
+  await putCheckpoint(other, checkpoint);
+  const state = await reconcileLog(new ConditionalLogStore(other));
+  if (state === null) throw new Error("there is no table");
+  const files: Action[] = [];
+  for await (const actions of state.files()) files.push(...actions);
+  return { ...state, files };
+}
+
+const kept = (files: readonly Action[]) =>
+  files.map(({ add, remove }) => add?.path ?? `-${remove?.path}`).sort();
+
+describe("the table's state comes back from the checkpoint alone", () => {
+  test("protocol, metadata, transactions, domains, files and tombstones", async () => {
+    const checkpoint = await built(
+      [
+        PROTOCOL,
+        metaData({ "a.b": "c" }),
+        add("gone"),
+        add("kept", { stats: '{"numRecords":1}', tags: { k: "v" } }),
+      ],
+      [
+        { txn: { appId: "app", version: 7, lastUpdated: 3 } },
+        { domainMetadata: { domain: "d", configuration: "{}", removed: false } },
+        remove("gone", NOW - HOUR),
+      ],
+    );
+    expect(checkpoint).toMatchObject({ version: 1, actions: 6, adds: 1, name: CHECKPOINT.slice(11) });
+    const state = await stateFromCheckpoint(checkpoint);
+    expect(state).toMatchObject({
+      version: 1,
+      ...PROTOCOL,
+      metadata: metaData({ "a.b": "c" }).metaData,
+      transactions: [{ appId: "app", version: 7, lastUpdated: 3 }],
+      domains: [{ domain: "d", configuration: "{}", removed: false }],
+    });
+    expect(kept(state.files)).toEqual(["-gone", "kept"]);
+    expect(state.files.find((action) => action.add)).toEqual({
+      add: { ...add("kept", { stats: '{"numRecords":1}', tags: { k: "v" } }).add, dataChange: false },
+    });
+  });
+
+  test("deletion vectors, row ids and clustering, field by field", async () => {
+    const more = {
+      deletionVector: {
+        storageType: "u",
+        pathOrInlineDv: "ab^-aqEH.-t@S}K{vb[*k^",
+        offset: 4,
+        sizeInBytes: 40,
+        cardinality: 6,
+      },
+      baseRowId: 4071,
+      defaultRowCommitVersion: 41,
+      clusteringProvider: "liquid",
+    };
+    const tombstone = {
+      ...remove("a", NOW).remove,
+      dataChange: false,
+      extendedFileMetadata: true,
+      partitionValues: { date: "2026-01-01" },
+      size: 9,
+    };
+    const checkpoint = await built([
+      PROTOCOL,
+      metaData(),
+      add("a", more),
+      { remove: { ...tombstone, deletionVector: { ...more.deletionVector, offset: 5 } } },
+    ]);
+    const { files } = await stateFromCheckpoint(checkpoint);
+    expect(files).toEqual([
+      { add: { ...add("a", more).add, dataChange: false } },
+      { remove: { ...tombstone, deletionVector: { ...more.deletionVector, offset: 5 } } },
+    ]);
+  });
+
+  test("through a second checkpoint that builds on the first", async () => {
+    const first = await built([PROTOCOL, metaData(), add("a"), add("b")], [add("c")]);
+    await putCheckpoint(store, first);
+    const second = await built([], [], [remove("a", NOW), add("c", { size: 2 })], [add("d")]);
+    expect(second).toMatchObject({ version: 3, adds: 3, actions: 6 });
+    expect(kept((await stateFromCheckpoint(second)).files)).toEqual(["-a", "b", "c", "d"]);
+  });
+
+  test("numbers beyond 2^53 exactly", async () => {
+    const checkpoint = await built([PROTOCOL, metaData(), { txn: { appId: "a", version: 1 } }]);
+    await store.put(
+      `_delta_log/${commitFileName(1)}`,
+      Buffer.from('{"txn":{"appId":"a","version":9007199254740993}}'),
+    );
+    expect(checkpoint.actions).toBe(3);
+    const state = await stateFromCheckpoint(await built());
+    expect(state.transactions).toEqual([{ appId: "a", version: 9007199254740993n }]);
+  });
+});
+
+describe("as the protocol asks", () => {
+  test("no file is a change of the data", async () => {
+    const rows = await rowsOf(await built([PROTOCOL, metaData(), add("a"), remove("b", NOW)]));
+    const files = rows
+      .map((row) => row.add ?? row.remove)
+      .filter((file) => file !== undefined && file !== null);
+    expect(files).toMatchObject([
+      { path: "a", dataChange: false },
+      { path: "b", dataChange: false },
+    ]);
+  });
+
+  test.each([
+    [
+      { minReaderVersion: 1, minWriterVersion: 2, readerFeatures: ["x"] },
+      { minReaderVersion: 1, minWriterVersion: 2 },
+    ],
+    [
+      { minReaderVersion: 1, minWriterVersion: 7, writerFeatures: ["appendOnly"] },
+      { minReaderVersion: 1, minWriterVersion: 7, writerFeatures: ["appendOnly"] },
+    ],
+    [
+      { minReaderVersion: 3, minWriterVersion: 7 },
+      { minReaderVersion: 3, minWriterVersion: 7, readerFeatures: [], writerFeatures: [] },
+    ],
+  ])(
+    "the features of protocol %j are there exactly where its versions have them",
+    async (given, expected) => {
+      expect((await stateFromCheckpoint(await built([{ protocol: given }, metaData()]))).protocol).toEqual(
+        expected,
+      );
+    },
+  );
+
+  test.each<[string, object, number | undefined, boolean]>([
+    ["within a week", {}, NOW - 167 * HOUR, true],
+    ["older than a week", {}, NOW - 169 * HOUR, false],
+    ["without a time", {}, undefined, false],
+    [
+      "older, and the table keeps them longer",
+      { "delta.deletedFileRetentionDuration": "interval 30 days" },
+      NOW - 169 * HOUR,
+      true,
+    ],
+    [
+      "within a week, and the table keeps them shorter",
+      { "delta.deletedFileRetentionDuration": "interval 2 hours" },
+      NOW - 3 * HOUR,
+      false,
+    ],
+    [
+      "however old, and for how long is not known",
+      { "delta.deletedFileRetentionDuration": "for ever" },
+      0,
+      true,
+    ],
+  ])("a tombstone %s", async (_, configuration, time, isKept) => {
+    const { files } = await stateFromCheckpoint(
+      await built([PROTOCOL, metaData(configuration), remove("a", time)]),
+    );
+    expect(kept(files)).toEqual(isKept ? ["-a"] : []);
+  });
+});
+
+describe("put", () => {
+  test("once, and then named in the hint, which has no parts", async () => {
+    const checkpoint = await built([PROTOCOL, metaData()], [add("a")]);
+    expect(await putCheckpoint(store, checkpoint)).toBe("created");
+    const hint: unknown = JSON.parse(Buffer.from((await store.read(HINT)) ?? []).toString());
+    expect(hint).toEqual({ version: 1, size: 3, sizeInBytes: checkpoint.bytes, numOfAddFiles: 1 });
+    expect((await store.read(CHECKPOINT))?.length).toBe(checkpoint.bytes);
+  });
+
+  test("never over another writer's, whose size the hint would not tell", async () => {
+    const checkpoint = await built([PROTOCOL, metaData()], [add("a")]);
+    await store.put(CHECKPOINT, Buffer.from("theirs"));
+    expect(await putCheckpoint(store, checkpoint)).toBe("exists");
+    expect(Buffer.from((await store.read(CHECKPOINT)) ?? []).toString()).toBe("theirs");
+    expect(await store.read(HINT)).toBeNull();
+  });
+
+  test("what cannot be put is dropped, and the failure is told", async () => {
+    const checkpoint = await built([PROTOCOL, metaData()], [add("a")]);
+    let dropped = false;
+    const failing = new MemoryObjectStore();
+    failing.create = () => ({
+      write: async () => {},
+      commit: () => Promise.reject(new Error("the disk is full")),
+      abort: async () => {
+        dropped = true;
+      },
+    });
+    await expect(putCheckpoint(failing, checkpoint)).rejects.toThrow("the disk is full");
+    expect(dropped).toBe(true);
+    expect(await failing.read(HINT)).toBeNull();
+  });
+});
+
+test("an action that the schema does not hold stops it, before anything is put", async () => {
+  await expect(built([PROTOCOL, metaData(), add("a", { baseRowId: "x" })])).rejects.toThrow(/add.baseRowId/);
+});
+
+test("a page that the compressor spoils is found when it is read back", async () => {
+  await built(
+    [PROTOCOL, metaData()],
+    Array.from({ length: 50 }, (_, i) => add(`file-${i}`)),
+  );
+  const state = await reconcileLog(new ConditionalLogStore(store));
+  const spoiling = {
+    codec: 0 as const,
+    compress: (page: Uint8Array, out: { append(bytes: Uint8Array): void }) => {
+      const spoiled = page.slice();
+      const at = Buffer.from(spoiled).indexOf("file-7");
+      if (at >= 0) spoiled[at + 5] = 0x38;
+      out.append(spoiled);
+    },
+  };
+  await expect(buildCheckpoint(state!, NOW, spoiling)).rejects.toThrow(
+    /is read back as 52 actions .* 52 actions .* was written/,
+  );
+});
