@@ -8,7 +8,7 @@ import { DeltacapStack } from "../lib/deltacap-stack.ts";
  * `cdk deploy`: one stack, configured by the context `deltacap` in cdk.json, or by `--context deltacap:NAME=VALUE`. The functions
  * are those of `npm run build`, or lie in another folder by `--context assets=FOLDER`.
  */
-const app = new App();
+export const app = new App();
 const assets: unknown = app.node.tryGetContext("assets");
 Validations.of(app).addPlugins(new AwsSolutionsChecks(app, { verbose: true }));
 new DeltacapStack(app, "Deltacap", {
