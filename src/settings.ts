@@ -26,6 +26,19 @@ export const converterDefaults = {
   decompressedFloor: 256 * MiB,
 } as const;
 
+/** Bounds of one run that rewrites small files into large ones. */
+export const optimizeDefaults = {
+  /** Half of what is aimed at: what a run has written is not small for the next one, even if it compresses better. */
+  smallBytes: converterDefaults.fileBytes / 2,
+  fileBytes: converterDefaults.fileBytes,
+  /** Beside it, a row group being written takes some 200 MiB with parquet-wasm, and 100 MiB without. */
+  mergeBytes: 192 * MiB,
+  rows: converterDefaults.rows,
+  frameBytes: converterDefaults.frameBytes,
+  /** Some 100 MB of add actions. */
+  filesPerRun: 100_000,
+} as const;
+
 /** Gateways store captures below a folder named after the vehicle. */
 export const defaultKeyPattern = "{vehicle_id}/**";
 

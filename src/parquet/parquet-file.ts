@@ -1,6 +1,7 @@
 import { packetTable } from "../columns/packet-table.ts";
 import type { RowGroup } from "../columns/row-group.ts";
 import { type ColumnStatistics, FileStatistics } from "../columns/statistics.ts";
+import type { ColumnDefinition } from "../columns/table-schema.ts";
 import type { ParquetWriter, ParquetWriterFactory } from "./parquet-writer.ts";
 
 /** The object a file is written to: nothing is visible under its path before `commit`. */
@@ -34,18 +35,21 @@ export class ParquetFile {
   readonly #date: string | null;
   readonly #object: NewObject;
   readonly #writer: ParquetWriter;
-  readonly #statistics = new FileStatistics(fileColumns);
+  readonly #statistics: FileStatistics;
 
+  /** `columns`: where they are not those of the packets table. */
   constructor(
     path: string,
     date: string | null,
     parquet: ParquetWriterFactory,
     create: (path: string) => NewObject,
+    columns: readonly ColumnDefinition[] = fileColumns,
   ) {
     this.#path = path;
     this.#date = date;
     this.#object = create(path);
-    this.#writer = parquet(fileColumns, async (chunk) => {
+    this.#statistics = new FileStatistics(columns);
+    this.#writer = parquet(columns, async (chunk) => {
       this.size += chunk.length;
       await this.#object.write(chunk);
     });

@@ -41,7 +41,13 @@ export interface ParsedFile extends SourceText {
 /** Stages in the order of the flow: each imports itself and those before it. */
 const stages = ["capture", "decode", "columns", "parquet", "manifest", "delta"];
 /** The files that join stages. */
-const useCases = ["src/convert-captures.ts", "src/commit-manifests.ts"];
+const useCases = [
+  "src/convert-captures.ts",
+  "src/commit-manifests.ts",
+  "src/optimize-table.ts",
+  "src/vacuum-table.ts",
+  "src/forget-vehicle.ts",
+];
 /** What a stage needs of the npm registry: formats, no services. */
 const stagePackages: Readonly<Record<string, readonly string[]>> = {
   parquet: ["apache-arrow", "parquet-wasm/node"],

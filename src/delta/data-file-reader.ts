@@ -1,0 +1,280 @@
+import {
+  type ColumnMetaData,
+  type Compressors,
+  type DecodedArray,
+  type FileMetaData,
+  parquetMetadataAsync,
+  parquetRead,
+} from "hyparquet";
+import { compressors } from "hyparquet-compressors";
+import type { Column } from "../columns/row-group.ts";
+import type { SparseRowGroup } from "../columns/row-group-builder.ts";
+import type { ColumnDefinition } from "../columns/table-schema.ts";
+import { RejectedError, RetryableError } from "../errors.ts";
+import type { ObjectStore } from "../manifest/object-store.ts";
+import { ColumnDecoder, physicalTypeOf } from "./column-decoder.ts";
+
+/** A file that cannot be read as one of the table's: others can go on without it. */
+export class UnreadableFileError extends RejectedError {
+  readonly path: string;
+
+  constructor(path: string, problem: string, options?: ErrorOptions) {
+    super(`${path} ${problem}`, 0, options);
+    this.path = path;
+  }
+}
+
+/** A footer of 70 columns and some row groups fits; a larger one costs a second read. */
+const FOOTER_BYTES = 128 * 1024;
+
+/** What a row group's footer says of one column; a bound is null where it is not known. */
+export interface ColumnRange {
+  readonly nullCount: number | null;
+  /** At most the least value: it may be cut off. */
+  readonly min: string | number | bigint | null;
+  /** At least the greatest value. */
+  readonly max: string | number | bigint | null;
+}
+
+export interface RowGroupSummary {
+  readonly rows: number;
+  /** What the rows take when they are read, roughly: typed arrays of the columns that have values, frames, texts. */
+  readonly memoryBytes: number;
+  /** By column name; columns that the file lacks are not in it. */
+  readonly ranges: ReadonlyMap<string, ColumnRange>;
+}
+
+/**
+ * A Parquet file of the table, by whatever writer, of which row groups are read as typed columns. Columns that the file lacks
+ * are null in every row (the schema grew after it was written); columns that the table lacks are not read.
+ */
+export class DataFileReader {
+  readonly path: string;
+  readonly rowGroups: readonly RowGroupSummary[];
+  readonly #table: ObjectStore;
+  readonly #size: number;
+  readonly #metadata: FileMetaData;
+  readonly #columns: readonly ColumnDefinition[];
+
+  private constructor(
+    table: ObjectStore,
+    path: string,
+    size: number,
+    metadata: FileMetaData,
+    columns: readonly ColumnDefinition[],
+  ) {
+    this.path = path;
+    this.#table = table;
+    this.#size = size;
+    this.#metadata = metadata;
+    this.#columns = columns;
+    this.rowGroups = metadata.row_groups.map((group) => ({
+      rows: Number(group.num_rows),
+      memoryBytes: memoryBytes(group.columns.map(chunkMetadata), Number(group.num_rows), columns),
+      ranges: new Map(
+        group.columns.map(chunkMetadata).map((chunk) => [chunk.path_in_schema.join("."), rangeOf(chunk)]),
+      ),
+    }));
+  }
+
+  /**
+   * Reads the footer. `columns` as a file has them: the table's without the partition column. Throws `UnreadableFileError` for a
+   * file that is no Parquet, is gone, or has a column in a type that is not the table's.
+   */
+  static async open(
+    table: ObjectStore,
+    path: string,
+    size: number,
+    columns: readonly ColumnDefinition[],
+  ): Promise<DataFileReader> {
+    const slice = async (start: number, end = size) => await readRange(table, path, start, end);
+    const metadata = await readable(
+      path,
+      parquetMetadataAsync(
+        { byteLength: size, slice },
+        { parsers, initialFetchSize: Math.min(size, FOOTER_BYTES) },
+      ),
+    );
+    const elements = new Map(metadata.schema.slice(1).map((element) => [element.name, element]));
+    for (const { name, type } of columns) {
+      const element = elements.get(name);
+      if (element !== undefined && physicalTypeOf(element, type) === null) {
+        const found = `${element.type} ${element.converted_type ?? ""}`.trim();
+        throw new UnreadableFileError(path, `has the column ${name} as ${found}, and the table as ${type}`);
+      }
+    }
+    try {
+      return new DataFileReader(table, path, size, metadata, columns);
+    } catch (error) {
+      throw unreadable(path, error);
+    }
+  }
+
+  /** What the open file takes in memory, roughly: objects of its footer, about 1 KiB a column chunk. */
+  get footerBytes(): number {
+    return this.#metadata.row_groups.reduce((sum, { columns }) => sum + 1024 * columns.length, 16 * 1024);
+  }
+
+  get rows(): number {
+    return this.rowGroups.reduce((sum, { rows }) => sum + rows, 0);
+  }
+
+  /** One row group's rows, in one request; or only those of its columns that are named, the others being null. */
+  async read(index: number, names: ReadonlySet<string> | null = null): Promise<SparseRowGroup> {
+    const group = this.#metadata.row_groups[index];
+    if (group === undefined) throw new Error(`${this.path} has no row group ${index}`);
+    const rows = Number(group.num_rows);
+    const chunks = new Map(
+      group.columns.map((column) => [chunkMetadata(column).path_in_schema.join("."), chunkMetadata(column)]),
+    );
+    const wanted = this.#columns.map(({ name }) => {
+      const chunk = names === null || names.has(name) ? chunks.get(name) : undefined;
+      return chunk === undefined || isAllNull(chunk, rows) ? null : chunk;
+    });
+    const file = await this.#prefetched(wanted);
+    const firstRow = this.#metadata.row_groups
+      .slice(0, index)
+      .reduce((sum, { num_rows }) => sum + Number(num_rows), 0);
+    const columns: (Column | null)[] = [];
+    for (const [i, definition] of this.#columns.entries()) {
+      columns.push(wanted[i] === null ? null : await this.#column(definition, file, { firstRow, rows }));
+    }
+    return { rows, columns };
+  }
+
+  /** One after another, so that the reader's arrays, several times as large as ours, are those of one column. */
+  async #column(
+    definition: ColumnDefinition,
+    file: { byteLength: number; slice: (start: number, end?: number) => Promise<ArrayBuffer> },
+    { firstRow, rows }: { firstRow: number; rows: number },
+  ): Promise<Column | null> {
+    const decoder = new ColumnDecoder(definition, rows);
+    const reading = parquetRead({
+      file,
+      metadata: this.#metadata,
+      columns: [definition.name],
+      rowStart: firstRow,
+      rowEnd: firstRow + rows,
+      compressors: pageDecompressors,
+      utf8: false,
+      parsers,
+      onChunk: ({ columnData, rowStart }: { columnData: DecodedArray; rowStart: number }) =>
+        decoder.add(columnData, rowStart - firstRow),
+    });
+    await readable(this.path, reading);
+    try {
+      return decoder.column();
+    } catch (error) {
+      throw unreadable(this.path, error);
+    }
+  }
+
+  /** The wanted chunks' bytes, which lie close together, in one request. */
+  async #prefetched(chunks: readonly (ColumnMetaData | null)[]) {
+    let first = this.#size;
+    let last = 0;
+    for (const chunk of chunks) {
+      if (chunk === null) continue;
+      const start = Number(chunk.dictionary_page_offset ?? chunk.data_page_offset);
+      first = Math.min(first, start, Number(chunk.data_page_offset));
+      last = Math.max(last, start + Number(chunk.total_compressed_size));
+    }
+    last = Math.min(last, this.#size);
+    const bytes = last <= first ? new ArrayBuffer(0) : await readRange(this.#table, this.path, first, last);
+    const slice = async (start: number, end = this.#size): Promise<ArrayBuffer> => {
+      if (start >= first && end <= last) return bytes.slice(start - first, end - first);
+      return await readRange(this.#table, this.path, start, end);
+    };
+    return { byteLength: this.#size, slice };
+  }
+}
+
+/** Timestamps stay as the file has them: the decoder turns them into microseconds. */
+const parsers = {
+  timestampFromMilliseconds: (millis: bigint) => millis * 1000n,
+  timestampFromMicroseconds: (micros: bigint) => micros,
+  timestampFromNanoseconds: (nanos: bigint) => floorDivide(nanos, 1000n),
+};
+
+const pageDecompressors: Compressors = compressors;
+
+function floorDivide(value: bigint, divisor: bigint): bigint {
+  const quotient = value / divisor;
+  return value % divisor < 0n ? quotient - 1n : quotient;
+}
+
+function chunkMetadata(column: FileMetaData["row_groups"][number]["columns"][number]): ColumnMetaData {
+  const { meta_data } = column;
+  if (meta_data === undefined) throw new Error("a column chunk has no metadata: is the file encrypted?");
+  return meta_data;
+}
+
+function isAllNull({ statistics }: ColumnMetaData, rows: number): boolean {
+  return statistics?.null_count !== undefined && Number(statistics.null_count) === rows;
+}
+
+function rangeOf({ statistics, type }: ColumnMetaData): ColumnRange {
+  const nullCount = statistics?.null_count === undefined ? null : Number(statistics.null_count);
+  // `min` and `max` without `_value` are ordered by signed bytes where the type is BYTE_ARRAY (parquet.thrift, "Statistics").
+  const legacy = type === "BYTE_ARRAY" ? undefined : statistics;
+  return {
+    nullCount,
+    min: bound(statistics?.min_value ?? legacy?.min, "lower"),
+    max: bound(statistics?.max_value ?? legacy?.max, "upper"),
+  };
+}
+
+/** A text that is cut within a character: what stands before the cut is as good a lower bound, and nothing is known above. */
+function bound(value: unknown, side: "lower" | "upper"): string | number | bigint | null {
+  if (typeof value === "string") {
+    const cut = value.indexOf("\ufffd");
+    if (cut < 0) return value;
+    return side === "lower" ? value.slice(0, cut) : null;
+  }
+  return typeof value === "number" || typeof value === "bigint" ? value : null;
+}
+
+/** Bytes a value beside what it holds, by type, and half as many again for the bitmap and growth. */
+const VALUE_BYTES = { integer: 4, long: 8, timestamp: 8, boolean: 1, string: 4, binary: 4, date: 0 } as const;
+
+function memoryBytes(
+  chunks: readonly ColumnMetaData[],
+  rows: number,
+  columns: readonly ColumnDefinition[],
+): number {
+  const byName = new Map(chunks.map((chunk) => [chunk.path_in_schema.join("."), chunk]));
+  let bytes = 0;
+  for (const { name, type } of columns) {
+    const chunk = byName.get(name);
+    if (chunk === undefined || isAllNull(chunk, rows)) continue;
+    bytes += rows * VALUE_BYTES[type];
+    if (type === "binary") bytes += Number(chunk.total_uncompressed_size);
+    // A dictionary's texts, two bytes a unit; a chunk without a dictionary may hold a different one in each row.
+    if (type === "string") bytes += 2 * Number(chunk.total_uncompressed_size);
+  }
+  return bytes;
+}
+
+async function readRange(table: ObjectStore, path: string, start: number, end: number): Promise<ArrayBuffer> {
+  const bytes = await table.read(path, { start, length: end - start });
+  if (bytes === null) throw new UnreadableFileError(path, "is gone");
+  if (bytes.length !== end - start) {
+    throw new UnreadableFileError(path, `has no bytes ${start} to ${end}: it is shorter than the log says`);
+  }
+  const whole = bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength;
+  return (whole ? bytes.buffer : bytes.slice().buffer) as ArrayBuffer;
+}
+
+async function readable<T>(path: string, reading: Promise<T>): Promise<T> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof RetryableError || error instanceof UnreadableFileError) throw error;
+    throw unreadable(path, error);
+  }
+}
+
+function unreadable(path: string, error: unknown): UnreadableFileError {
+  const reason = error instanceof Error ? error.message : String(error);
+  return new UnreadableFileError(path, `cannot be read as Parquet: ${reason}`, { cause: error });
+}

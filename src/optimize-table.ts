@@ -1,0 +1,311 @@
+import { packetTable } from "./columns/packet-table.ts";
+import type { ColumnDefinition } from "./columns/table-schema.ts";
+import type { Add } from "./delta/actions.ts";
+import { decodedPath } from "./delta/commit-body.ts";
+import { commitRewrite, type RewriteCommitPorts } from "./delta/commit-rewrite.ts";
+import { DataFileReader, UnreadableFileError } from "./delta/data-file-reader.ts";
+import { LogFollower } from "./delta/log-follower.ts";
+import { mergeFiles, mergeInputs, type RowGroupLimits } from "./delta/merge-files.ts";
+import { type MergeInput, peakMemory } from "./delta/merge-row-groups.ts";
+import { liveFiles } from "./delta/reconcile.ts";
+import { fileColumnsOf, requireRewritable } from "./delta/rewritable-table.ts";
+import { hasDeletionVector } from "./delta/rewrite-body.ts";
+import { readSnapshot } from "./delta/snapshot.ts";
+import { TableRefusedError } from "./errors.ts";
+import type { ObjectStore } from "./manifest/object-store.ts";
+import { readAhead } from "./manifest/read-ahead.ts";
+import { ParquetFile, type WrittenFile } from "./parquet/parquet-file.ts";
+import type { ParquetWriterFactory } from "./parquet/parquet-writer.ts";
+
+/** What rewriting files reaches the world through. */
+export interface RewritePorts extends RewriteCommitPorts {
+  readonly table: ObjectStore;
+  readonly parquet: ParquetWriterFactory;
+}
+
+export interface OptimizeLimits extends RowGroupLimits {
+  /** A file under this size is rewritten with others. */
+  readonly smallBytes: number;
+  /** Files are taken together until they have so many bytes: about the size of what is written. */
+  readonly fileBytes: number;
+  /** Memory for rows of files that are being merged. */
+  readonly mergeBytes: number;
+  /** Small files that one run looks at; the next run goes on. */
+  readonly filesPerRun: number;
+}
+
+export interface OptimizeOptions {
+  /** Only files of this date, `2026-01-31`. */
+  readonly date?: string;
+  /** By the clock; no group of files is begun after it. */
+  readonly deadlineMs?: number;
+  /** Called after each commit. */
+  readonly onCommit?: (progress: { version: number; removedFiles: number; file: WrittenFile }) => void;
+}
+
+export interface OptimizeResult {
+  /** The newest version that is known. */
+  readonly version: number;
+  readonly commits: number;
+  readonly removedFiles: number;
+  readonly removedBytes: number;
+  readonly addedFiles: number;
+  readonly addedBytes: number;
+  readonly rows: number;
+  /** Files that cannot be merged, and why. */
+  readonly leftOut: readonly { readonly path: string; readonly reason: string }[];
+  /** Groups of files that another writer was faster to take a file of: the next run sees what is left of them. */
+  readonly givenUp: number;
+  /** Why the run ended before its work was done; null where it was done. */
+  readonly stopped: string | null;
+}
+
+/** Files to be merged into one, opened. */
+interface Group {
+  readonly date: string | null;
+  readonly files: readonly { readonly add: Add; readonly reader: DataFileReader }[];
+}
+
+/** Footers that are read at once. */
+const READ_AHEAD = 8;
+const DATE = /^\d{4}-\d\d-\d\d$/;
+
+/**
+ * Rewrites the small files of each date into large ones, sorted, a commit a file (DESIGN.md 8). Appends go on meanwhile and never
+ * conflict; where another writer removed one of the files, that group is given up. Files with a deletion vector, and those that
+ * cannot be read as the table's, are left out.
+ *
+ * Memory: `mergeBytes` for rows being merged, which bounds how many files are merged at once (their result is merged with
+ * others by a later run), one row group being written, and the list of at most `filesPerRun` small files.
+ *
+ * Throws `TableRefusedError` before anything is written to a table whose files must not be rewritten, `CommitInDoubtError` when
+ * the outcome of a commit is unknown: the next run sees what was committed.
+ */
+export async function optimizeTable(
+  ports: RewritePorts,
+  limits: OptimizeLimits,
+  options: OptimizeOptions = {},
+): Promise<OptimizeResult> {
+  await ports.log.repair();
+  const snapshot = await readSnapshot(ports.log);
+  if (snapshot === null) throw new TableRefusedError("there is no table: its log is empty");
+  const { version, protocol, metadata } = snapshot;
+  requireRewritable(protocol, metadata, packetTable.partitionColumn, "OPTIMIZE");
+  const run = new OptimizeRun(ports, limits, options, fileColumnsOf(metadata));
+  return await run.optimize(version);
+}
+
+class OptimizeRun {
+  readonly #ports: RewritePorts;
+  readonly #limits: OptimizeLimits;
+  readonly #options: OptimizeOptions;
+  readonly #columns: readonly ColumnDefinition[];
+  readonly #leftOut: { path: string; reason: string }[] = [];
+  readonly #commits: { removed: readonly Add[]; file: WrittenFile }[] = [];
+  #givenUp = 0;
+
+  constructor(
+    ports: RewritePorts,
+    limits: OptimizeLimits,
+    options: OptimizeOptions,
+    columns: readonly ColumnDefinition[],
+  ) {
+    this.#ports = ports;
+    this.#limits = limits;
+    this.#options = options;
+    this.#columns = columns;
+  }
+
+  async optimize(version: number): Promise<OptimizeResult> {
+    const dates = await this.#smallFiles(version);
+    const follower = new LogFollower(this.#ports.log, version, [...dates.values()].flat());
+    const stopped = await this.#optimizeDates(dates, follower);
+    const removed = this.#commits.flatMap((commit) => commit.removed);
+    const added = this.#commits.map(({ file }) => file);
+    return {
+      version: follower.version,
+      commits: this.#commits.length,
+      removedFiles: removed.length,
+      removedBytes: removed.reduce((sum, { size }) => sum + size, 0),
+      addedFiles: added.length,
+      addedBytes: added.reduce((sum, { size }) => sum + size, 0),
+      rows: added.reduce((sum, { rows }) => sum + rows, 0),
+      leftOut: this.#leftOut,
+      givenUp: this.#givenUp,
+      stopped,
+    };
+  }
+
+  /** By date: that with most small files first, since a reader gains most there. */
+  async #smallFiles(version: number): Promise<Map<string | null, Add[]>> {
+    const dates = new Map<string | null, Add[]>();
+    let files = 0;
+    for await (const batch of liveFiles(this.#ports.log, version)) {
+      for (const add of batch) {
+        if (add.size >= this.#limits.smallBytes || files === this.#limits.filesPerRun) continue;
+        const date = add.partitionValues[packetTable.partitionColumn] || null;
+        if (this.#options.date !== undefined && date !== this.#options.date) continue;
+        if (hasDeletionVector(add)) {
+          this.#leftOut.push({ path: decodedPath(add.path), reason: "it has a deletion vector" });
+        } else if (date !== null && !DATE.test(date)) {
+          this.#leftOut.push({ path: decodedPath(add.path), reason: `its date is ${date}` });
+        } else {
+          const adds = dates.get(date);
+          if (adds === undefined) dates.set(date, [add]);
+          else adds.push(add);
+          files++;
+        }
+      }
+    }
+    // In the order of their making, which is nearly that of their times, whatever order the log gives them in.
+    const order = (a: Add, b: Add) => a.modificationTime - b.modificationTime || (a.path < b.path ? -1 : 1);
+    for (const adds of dates.values()) adds.sort(order);
+    return new Map(
+      [...dates].filter(([, adds]) => adds.length > 1).sort(([, a], [, b]) => b.length - a.length),
+    );
+  }
+
+  /** Gives the reason why it ended early, else null. */
+  async #optimizeDates(
+    dates: ReadonlyMap<string | null, readonly Add[]>,
+    follower: LogFollower,
+  ): Promise<string | null> {
+    const { deadlineMs = Number.POSITIVE_INFINITY } = this.#options;
+    for (const [date, adds] of dates) {
+      for await (const group of this.#groups(date, adds)) {
+        if (this.#ports.now() >= deadlineMs) return "the time was up; the next run goes on";
+        await follower.advance();
+        if (follower.changed === null) await this.#rewrite(group, follower);
+        if (follower.changed !== null) return `${follower.changed}; the next run goes on`;
+      }
+    }
+    return null;
+  }
+
+  /** Files of one date, as many at a time as become one file and fit into memory; opened when they are asked for. */
+  async *#groups(date: string | null, adds: readonly Add[]): AsyncGenerator<Group> {
+    const { fileBytes, mergeBytes } = this.#limits;
+    let files: { add: Add; reader: DataFileReader }[] = [];
+    let bytes = 0;
+    let memory = new MergeMemory(this.#columns, mergeBytes);
+    for await (const file of readAhead(adds, READ_AHEAD, async (add) => await this.#open(add))) {
+      if (file === null) continue;
+      if (!memory.takes(file.reader)) {
+        if (files.length > 1) yield { date, files };
+        files = [];
+        bytes = 0;
+        memory = new MergeMemory(this.#columns, mergeBytes);
+        if (!memory.takes(file.reader)) {
+          this.#leftOut.push({
+            path: file.reader.path,
+            reason: "its row groups are too large to be merged (setting mergeBytes)",
+          });
+          continue;
+        }
+      }
+      files.push(file);
+      bytes += file.add.size;
+      if (bytes < fileBytes) continue;
+      if (files.length > 1) yield { date, files };
+      files = [];
+      bytes = 0;
+      memory = new MergeMemory(this.#columns, mergeBytes);
+    }
+    if (files.length > 1) yield { date, files };
+  }
+
+  /** Null for a file that cannot be merged. */
+  async #open(add: Add): Promise<{ add: Add; reader: DataFileReader } | null> {
+    const path = decodedPath(add.path);
+    try {
+      return { add, reader: await DataFileReader.open(this.#ports.table, path, add.size, this.#columns) };
+    } catch (error) {
+      if (!(error instanceof UnreadableFileError)) throw error;
+      this.#leftOut.push({ path, reason: error.message });
+      return null;
+    }
+  }
+
+  /** Writes the group's rows into one file, and commits it in the place of the group's. */
+  async #rewrite({ date, files }: Group, follower: LogFollower): Promise<void> {
+    const free = files.filter(({ add }) => !follower.isTaken(add));
+    if (free.length < 2) {
+      this.#givenUp += free.length < files.length ? 1 : 0;
+      return;
+    }
+    const file = await this.#merged(
+      date,
+      free.map(({ reader }) => reader),
+    );
+    if (file === null) {
+      const bad = new Set(this.#leftOut.map(({ path }) => path));
+      return await this.#rewrite(
+        { date, files: free.filter(({ reader }) => !bad.has(reader.path)) },
+        follower,
+      );
+    }
+    const removed = free.map(({ add }) => add);
+    const committed = await commitRewrite(this.#ports, follower, () =>
+      removed.some((add) => follower.isTaken(add))
+        ? null
+        : { operation: "OPTIMIZE", predicate: null, removed, added: [file] },
+    );
+    if (committed === null) {
+      this.#givenUp++;
+      return;
+    }
+    this.#commits.push({ removed, file });
+    this.#options.onCommit?.({ version: committed.version, removedFiles: removed.length, file });
+  }
+
+  /** Null where one of the files turned out to be unreadable, which is then among those left out. */
+  async #merged(date: string | null, readers: readonly DataFileReader[]): Promise<WrittenFile | null> {
+    const folder = `${packetTable.partitionColumn}=${date ?? "__HIVE_DEFAULT_PARTITION__"}`;
+    const path = `${folder}/${this.#ports.newId()}-00000.parquet`;
+    const { table, parquet } = this.#ports;
+    const output = new ParquetFile(path, date, parquet, (name) => table.create(name), this.#columns);
+    try {
+      await mergeFiles(readers, this.#columns, this.#limits, output);
+      const file = await output.finish();
+      const rows = readers.reduce((sum, reader) => sum + reader.rows, 0);
+      if (file.rows !== rows)
+        throw new Error(`${path} has ${file.rows} rows, and the files it is made of ${rows}`);
+      return file;
+    } catch (error) {
+      await output.abort();
+      if (!(error instanceof UnreadableFileError)) throw error;
+      this.#leftOut.push({ path: error.path, reason: error.message });
+      return null;
+    }
+  }
+}
+
+/** Keeps count of what merging some files would take. */
+class MergeMemory {
+  readonly #columns: readonly ColumnDefinition[];
+  readonly #limit: number;
+  #inputs: MergeInput[] = [];
+  #footers = 0;
+  /** At least what the inputs take. */
+  #estimate = 0;
+
+  constructor(columns: readonly ColumnDefinition[], limit: number) {
+    this.#columns = columns;
+    this.#limit = limit;
+  }
+
+  /** Adds the file, if the memory suffices for it too. */
+  takes(reader: DataFileReader): boolean {
+    const inputs = mergeInputs([reader], this.#columns);
+    const all = [...this.#inputs, ...inputs];
+    const footers = this.#footers + reader.footerBytes;
+    let estimate = inputs.reduce((sum, { memoryBytes }) => sum + memoryBytes, this.#estimate);
+    // Looking closely costs a pass over all: only when the sum of everything since the last look is too much.
+    if (estimate + footers > this.#limit) estimate = peakMemory(all);
+    if (estimate + footers > this.#limit) return false;
+    this.#inputs = all;
+    this.#footers = footers;
+    this.#estimate = estimate;
+    return true;
+  }
+}

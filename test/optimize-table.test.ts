@@ -1,0 +1,297 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { type OptimizeLimits, type OptimizeOptions, optimizeTable } from "../src/optimize-table.ts";
+import { optimizeDefaults } from "../src/settings.ts";
+import type { Gate } from "./support/gated.ts";
+import { captureOf, DATE, DAY, NOW, PacketsWorld } from "./support/packets-world.ts";
+
+let world: PacketsWorld;
+
+beforeEach(() => {
+  world = new PacketsWorld();
+});
+
+function optimize(
+  gate: Gate | null = null,
+  limits: Partial<OptimizeLimits> = {},
+  options: OptimizeOptions = {},
+) {
+  return optimizeTable(world.ports(gate), { ...optimizeDefaults, ...limits }, options);
+}
+
+/** Three versions of one file each, whose vehicles and captures interleave. */
+async function threeFiles() {
+  await world.ingest({ "car-2/a": captureOf(3), "car-1/b": captureOf(4, DAY, 1) });
+  await world.ingest({ "car-1/a": captureOf(5, DAY, 2) });
+  await world.ingest({ "car-3/a": captureOf(2, DAY, 3), "car-1/c": captureOf(1, DAY, 4) });
+}
+
+/** Runs `action` once, when `step` has been passed at `moment`. */
+function once(step: string, moment: "before" | "after", action: () => Promise<unknown>): Gate {
+  let done = false;
+  return {
+    pass: async (passed, when) => {
+      if (done || passed !== step || when !== moment) return;
+      done = true;
+      await action();
+    },
+  };
+}
+
+describe("small files of one date", () => {
+  test("become one, with the same rows, sorted by vehicle, capture and packet", async () => {
+    await threeFiles();
+    const before = await world.rows();
+    const result = await optimize();
+    expect(result).toMatchObject({
+      version: 4,
+      commits: 1,
+      removedFiles: 3,
+      addedFiles: 1,
+      rows: 15,
+      stopped: null,
+    });
+    expect(await world.rows()).toEqual(before);
+    const [file, ...others] = await world.live();
+    expect(others).toEqual([]);
+    const rows = await world.rowsOf(file!);
+    expect(rows.map(({ capture, packet_number }) => `${String(capture).slice(14)} ${packet_number}`)).toEqual(
+      [
+        ...["car-1/a 1", "car-1/a 2", "car-1/a 3", "car-1/a 4", "car-1/a 5"],
+        ...["car-1/b 1", "car-1/b 2", "car-1/b 3", "car-1/b 4", "car-1/c 1"],
+        ...["car-2/a 1", "car-2/a 2", "car-2/a 3", "car-3/a 1", "car-3/a 2"],
+      ],
+    );
+  });
+
+  test("are replaced by a commit that changes no data and names no sources", async () => {
+    await threeFiles();
+    const inputs = await world.live();
+    await optimize();
+    const actions = await world.actions(4);
+    expect(actions[0]?.commitInfo).toMatchObject({
+      operation: "OPTIMIZE",
+      readVersion: 3,
+      isBlindAppend: false,
+      operationMetrics: { numRemovedFiles: "3", numAddedFiles: "1", numOutputRows: "15" },
+    });
+    expect(actions[0]?.commitInfo?.tags).toBeUndefined();
+    const removes = actions.flatMap(({ remove }) => remove ?? []);
+    expect(removes.map(({ path }) => path).sort()).toEqual(inputs.map(({ path }) => path));
+    expect(
+      removes.every(({ dataChange, deletionTimestamp }) => !dataChange && deletionTimestamp === NOW),
+    ).toBe(true);
+    const [add] = actions.flatMap((action) => action.add ?? []);
+    expect(add).toMatchObject({ dataChange: false, partitionValues: { date: DATE } });
+    expect(add?.path).toMatch(new RegExp(`^date=${DATE}/[A-Za-z0-9_.-]+-00000\\.parquet$`));
+    expect(JSON.parse(add?.stats ?? "")).toMatchObject({
+      numRecords: 15,
+      minValues: { vehicle_id: "car-1", packet_number: 1, ts: "2026-03-01T00:00:00.000Z" },
+      maxValues: { vehicle_id: "car-3", packet_number: 5, ts: "2026-03-01T00:00:04.000Z" },
+      nullCount: { vehicle_id: 0, can_id: 15 },
+    });
+  });
+
+  test("give the same bytes, whatever order the log gives them in", async () => {
+    const bodies = [];
+    for (let i = 0; i < 2; i++) {
+      world = new PacketsWorld();
+      await threeFiles();
+      await optimize();
+      const [file] = await world.live();
+      bodies.push(world.objects.objects.get(file?.path ?? "")?.body);
+    }
+    expect(bodies[0]?.length).toBeGreaterThan(0);
+    expect(bodies[1]).toEqual(bodies[0]);
+  });
+
+  test("are left alone once they are one: a second run commits nothing", async () => {
+    await threeFiles();
+    await optimize();
+    expect(await optimize()).toMatchObject({ version: 4, commits: 0, removedFiles: 0 });
+  });
+
+  test("are merged by date, the null date among them, and only those of the date that is asked for", async () => {
+    const twoDays = { "car-1/a": captureOf(2), "car-1/b": captureOf(2, DAY + 1) };
+    await world.ingest(twoDays);
+    await world.ingest({ "car-2/a": captureOf(2), "car-2/b": captureOf(2, DAY + 1) });
+    const before = await world.rows();
+    expect(await optimize(null, {}, { date: "2026-03-02" })).toMatchObject({ commits: 1, removedFiles: 2 });
+    expect((await world.live()).map(({ partitionValues }) => partitionValues.date)).toEqual([
+      DATE,
+      DATE,
+      "2026-03-02",
+    ]);
+    expect(await optimize()).toMatchObject({ commits: 1 });
+    expect(await world.rows()).toEqual(before);
+  });
+
+  test("stay apart where they are large, or would be too large together", async () => {
+    await threeFiles();
+    const sizes = (await world.live()).map(({ size }) => size);
+    expect(await optimize(null, { smallBytes: Math.min(...sizes) })).toMatchObject({ commits: 0 });
+    expect(await optimize(null, { fileBytes: sizes[0]! + 1 })).toMatchObject({ commits: 1, removedFiles: 2 });
+  });
+
+  test("are merged a few at a time where memory does not suffice for all, and by the next runs into one", async () => {
+    for (let i = 0; i < 6; i++) await world.ingest({ [`car-${i}/a`]: captureOf(40, DAY, i) });
+    const before = await world.rows();
+    const mergeBytes = 3 * 100_000;
+    const first = await optimize(null, { mergeBytes });
+    expect(first.commits).toBeGreaterThan(1);
+    while ((await optimize(null, { mergeBytes })).commits > 0);
+    expect((await world.live()).length).toBeLessThan(3);
+    expect(await world.rows()).toEqual(before);
+  });
+
+  test("of row groups written by memory's limits come out as such again", async () => {
+    await world.ingest({ "car-1/a": captureOf(50), "car-3/a": captureOf(50, DAY, 1) }, { rows: 16 });
+    await world.ingest({ "car-2/a": captureOf(50, DAY, 2), "car-1/b": captureOf(50, DAY, 3) }, { rows: 16 });
+    const before = await world.rows();
+    await optimize(null, { rows: 30 });
+    expect(await world.rows()).toEqual(before);
+    const rows = await world.rowsOf((await world.live())[0]!);
+    const keys = rows.map((row) => `${row.capture} ${String(row.packet_number).padStart(3, "0")}`);
+    expect(keys).toEqual([...keys].sort());
+  });
+});
+
+describe("beside other writers", () => {
+  test("appends during the rewriting are kept, and the rewriting is committed behind them", async () => {
+    await threeFiles();
+    const gate = once("table.commit", "after", () => world.ingest({ "car-9/a": captureOf(6, DAY, 9) }));
+    expect(await optimize(gate)).toMatchObject({ version: 5, commits: 1, removedFiles: 3 });
+    expect(await world.rows()).toHaveLength(21);
+    expect(await world.live()).toHaveLength(2);
+  });
+
+  test("a file that another writer removed meanwhile makes its group be given up, and its rows stay removed", async () => {
+    await threeFiles();
+    const [first, ...others] = await world.live();
+    const gate = once("log.commit", "before", () =>
+      world.foreignCommit([{ remove: { path: first?.path, dataChange: true, deletionTimestamp: NOW } }]),
+    );
+    expect(await optimize(gate)).toMatchObject({ commits: 0, givenUp: 1, stopped: null });
+    expect(await world.live()).toEqual(others);
+    expect(await optimize()).toMatchObject({ commits: 1, removedFiles: 2 });
+  });
+
+  test("a file that got a deletion vector meanwhile is not merged without it", async () => {
+    await threeFiles();
+    const [first] = await world.live();
+    const deletionVector = { storageType: "i", pathOrInlineDv: "x", sizeInBytes: 1, cardinality: 1 };
+    const gate = once("log.commit", "before", () =>
+      world.foreignCommit([
+        { remove: { path: first?.path, dataChange: true, deletionTimestamp: NOW } },
+        { add: { ...first, deletionVector } },
+      ]),
+    );
+    expect(await optimize(gate)).toMatchObject({ commits: 0, givenUp: 1 });
+    const again = await optimize();
+    expect(again.leftOut).toEqual([{ path: first?.path, reason: "it has a deletion vector" }]);
+    expect(again).toMatchObject({ commits: 1, removedFiles: 2 });
+  });
+
+  test.each(["metaData", "protocol"])(
+    "a changed %s stops the run before anything is committed",
+    async (kind) => {
+      await threeFiles();
+      const created = (await world.actions(0)).find((action) => kind in action);
+      const gate = once("log.commit", "before", () =>
+        world.foreignCommit([{ [kind]: created?.[kind as "protocol"] }]),
+      );
+      const result = await optimize(gate);
+      expect(result.commits).toBe(0);
+      expect(result.stopped).toContain("version 4 changed the table's");
+      expect(await world.live()).toHaveLength(3);
+    },
+  );
+
+  test("files of two dates are judged against all that was committed since they were listed", async () => {
+    const both = (seed: number) => ({
+      [`car-${seed}/a`]: captureOf(2, DAY, seed),
+      [`car-${seed}/b`]: captureOf(2, DAY + 1, seed),
+    });
+    await world.ingest(both(1));
+    await world.ingest(both(2));
+    await world.ingest({ "car-3/a": captureOf(2, DAY, 3) });
+    // The second date's file goes while the first date, which has more files, is being committed.
+    const second = (await world.live()).find(({ partitionValues }) => partitionValues.date === "2026-03-02");
+    const gate = once("log.commit", "after", () =>
+      world.foreignCommit([{ remove: { path: second?.path, dataChange: true, deletionTimestamp: NOW } }]),
+    );
+    expect(await optimize(gate)).toMatchObject({ commits: 1, removedFiles: 3, givenUp: 1 });
+    expect(await world.rows()).toHaveLength(8);
+  });
+});
+
+describe("a run that ends between putting the file and committing it", () => {
+  test("changes nothing, and the next run does the work", async () => {
+    await threeFiles();
+    const before = await world.live();
+    const gate = once("log.commit", "before", async () => {
+      throw new Error("killed");
+    });
+    await expect(optimize(gate)).rejects.toThrow("killed");
+    expect(await world.live()).toEqual(before);
+    expect(await optimize()).toMatchObject({ commits: 1, removedFiles: 3 });
+  });
+
+  test("leaves sources known: the same captures add nothing afterwards", async () => {
+    await threeFiles();
+    await optimize();
+    await expect(world.convert({ "car-1/a": captureOf(5, DAY, 2) })).rejects.toThrow("in the table already");
+  });
+});
+
+describe("files that cannot be merged", () => {
+  test("are left out by name, and the others are merged", async () => {
+    await threeFiles();
+    const [first] = await world.live();
+    await world.objects.put(first?.path ?? "", new Uint8Array(first?.size ?? 0));
+    const result = await optimize();
+    expect(result).toMatchObject({ commits: 1, removedFiles: 2 });
+    expect(result.leftOut).toEqual([
+      { path: first?.path, reason: expect.stringContaining("cannot be read as Parquet") },
+    ]);
+  });
+
+  test("because a page is damaged, are found out while merging", async () => {
+    await threeFiles();
+    const [first] = await world.live();
+    const body = Uint8Array.from(world.objects.objects.get(first?.path ?? "")?.body ?? []);
+    body.fill(0xff, 4, 300);
+    await world.objects.put(first?.path ?? "", body);
+    const result = await optimize();
+    expect(result.leftOut.map(({ path }) => path)).toEqual([first?.path]);
+    expect(result).toMatchObject({ commits: 1, removedFiles: 2 });
+  });
+});
+
+test("a file from before a column was added gets nulls for it", async () => {
+  await threeFiles();
+  const created = (await world.actions(0)).find(({ metaData }) => metaData !== undefined)?.metaData;
+  const schema = JSON.parse(created?.schemaString ?? "") as { fields: object[] };
+  schema.fields.push({ name: "weather", type: "string", nullable: true, metadata: {} });
+  await world.foreignCommit([{ metaData: { ...created, schemaString: JSON.stringify(schema) } }]);
+  expect(await optimize()).toMatchObject({ commits: 1 });
+  const rows = await world.rows();
+  expect(rows).toHaveLength(15);
+  expect(rows.every((row) => "weather" in row && row.weather === null)).toBe(true);
+});
+
+test("a table that asks for what rewriting does not do is refused by name before anything is written", async () => {
+  await threeFiles();
+  const created = (await world.actions(0)).find(({ metaData }) => metaData !== undefined)?.metaData;
+  const schema = JSON.parse(created?.schemaString ?? "") as { fields: object[] };
+  schema.fields.push({ name: "speed", type: "double", nullable: true, metadata: {} });
+  await world.foreignCommit([{ metaData: { ...created, schemaString: JSON.stringify(schema) } }]);
+  const objects = world.objects.objects.size;
+  await expect(optimize()).rejects.toThrow("column speed of type double");
+  expect(world.objects.objects.size).toBe(objects);
+});
+
+test("no group is begun after the deadline", async () => {
+  await threeFiles();
+  const result = await optimize(null, {}, { deadlineMs: NOW });
+  expect(result).toMatchObject({ commits: 0, stopped: "the time was up; the next run goes on" });
+});
