@@ -6,9 +6,10 @@ import { exportCapture } from "./commands/export.ts";
 import { ingest } from "./commands/ingest.ts";
 import { inspect } from "./commands/inspect.ts";
 import { log } from "./commands/log.ts";
+import { optimize } from "./commands/optimize.ts";
 import { sql } from "./commands/sql.ts";
 
-const commands: readonly Command[] = [ingest, convert, inspect, log, sql, exportCapture];
+const commands: readonly Command[] = [ingest, convert, inspect, log, sql, exportCapture, optimize];
 
 /** Runs the command line and returns the exit code. */
 export async function main(argv: readonly string[], terminal: Terminal): Promise<number> {

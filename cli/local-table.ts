@@ -13,14 +13,16 @@ import type { ManifestSource } from "../src/manifest/manifest.ts";
 import { nodeDecompressors } from "../src/node/compression.ts";
 import { sha256 } from "../src/node/hash.ts";
 import { nodeParquetWriter } from "../src/node/parquet.ts";
+import type { RewritePorts } from "../src/optimize-table.ts";
 import { engineInfo } from "../src/settings.ts";
 import { UsageError } from "./command.ts";
 
-/** The two use cases on a table in a local folder: the same code as in the cloud, with local adapters. */
+/** The use cases on a table in a local folder: the same code as in the cloud, with local adapters. */
 export interface LocalTable {
   readonly folder: string;
   readonly log: LogStore;
   readonly converter: ConverterPorts;
+  readonly rewriter: RewritePorts;
   /** Sources that a commit sent back are collected in `again`. */
   committer(again: ManifestSource[]): Promise<Committer>;
 }
@@ -35,17 +37,12 @@ export function localTable(folder: string): LocalTable {
   const ledger = new FolderLedger(root);
   const captures = new FileCaptureStore();
   const now = () => Date.now();
+  const writer = { log, table, now, newId: randomUUID, random: Math.random, sleep: setTimeout, engineInfo };
   const committerPorts = (again: ManifestSource[]): CommitterPorts => ({
-    log,
+    ...writer,
     ledger,
-    table,
     captures,
     captureQueue: { send: async (sources) => void again.push(...sources) },
-    now,
-    newId: randomUUID,
-    random: Math.random,
-    sleep: setTimeout,
-    engineInfo,
   });
   return {
     folder: root,
@@ -60,6 +57,7 @@ export function localTable(folder: string): LocalTable {
       now,
       newBatchId: randomUUID,
     },
+    rewriter: { ...writer, parquet: nodeParquetWriter },
     committer: (again) => Committer.start(committerPorts(again)),
   };
 }

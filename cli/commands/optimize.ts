@@ -1,0 +1,72 @@
+import { optimizeTable } from "../../src/optimize-table.ts";
+import { optimizeDefaults } from "../../src/settings.ts";
+import { type Command, ExitCode, onlyPositional, UsageError } from "../command.ts";
+import { existingTable } from "../local-table.ts";
+import { count, megabytes, Progress } from "../progress.ts";
+
+export const optimize: Command = {
+  name: "optimize",
+  summary: "a table's small files rewritten into large, sorted ones",
+  help: `Usage: deltacap optimize TABLE [--date YYYY-MM-DD] [--json]
+
+Rewrites the small files of each date (under ${megabytes(optimizeDefaults.smallBytes)}) into files of about ${megabytes(optimizeDefaults.fileBytes)}, sorted by vehicle, capture
+and packet, so that queries open fewer files. The rows stay the same; appends go on meanwhile. The files that were rewritten stay
+in the folder, for readers of earlier versions, until "deltacap vacuum".
+
+  --date D    only files of this date
+  --json      one JSON object a commit; the last one sums up
+`,
+  options: { date: { type: "string" }, json: { type: "boolean" } },
+  run: async (positionals, options, terminal) => {
+    const table = await existingTable(onlyPositional(positionals, "TABLE"));
+    const { date } = options;
+    if (typeof date === "string" && !/^\d{4}-\d\d-\d\d$/.test(date)) {
+      throw new UsageError(`--date ${date}: a date as 2026-01-31 is expected`);
+    }
+    const json = options.json === true;
+    const progress = new Progress(terminal);
+    const result = await optimizeTable(table.rewriter, optimizeDefaults, {
+      ...(typeof date === "string" ? { date } : {}),
+      onCommit: ({ version, removedFiles, file }) => {
+        const { path, size, rows } = file;
+        if (json) {
+          terminal.out(
+            `${JSON.stringify({ event: "committed", version, removed_files: removedFiles, path, bytes: size, rows })}\n`,
+          );
+        } else
+          progress.show(
+            () => `version ${version}: ${path}, ${count(rows)} rows of ${count(removedFiles)} files`,
+          );
+      },
+    });
+    progress.clear();
+    if (json) {
+      terminal.out(
+        `${JSON.stringify({
+          version: result.version,
+          commits: result.commits,
+          removed_files: result.removedFiles,
+          removed_bytes: result.removedBytes,
+          added_files: result.addedFiles,
+          added_bytes: result.addedBytes,
+          rows: result.rows,
+          left_out: result.leftOut,
+          given_up: result.givenUp,
+          stopped: result.stopped,
+        })}\n`,
+      );
+    } else {
+      for (const { path, reason } of result.leftOut) terminal.out(`left out  ${path}: ${reason}\n`);
+      if (result.givenUp > 0) {
+        terminal.out(
+          `${count(result.givenUp)} groups of files were given up: another writer removed a file of theirs\n`,
+        );
+      }
+      if (result.stopped !== null) terminal.out(`stopped early: ${result.stopped}\n`);
+      terminal.out(
+        `${count(result.removedFiles)} files (${megabytes(result.removedBytes)}) became ${count(result.addedFiles)} (${megabytes(result.addedBytes)}) with ${count(result.rows)} rows; the table is at version ${result.version}\n`,
+      );
+    }
+    return ExitCode.ok;
+  },
+};
