@@ -24,8 +24,8 @@ export interface CommitterRunSettings {
   readonly commitIntervalMs: number;
   /** Files waiting at which a commit is not put off any longer. */
   readonly filesPerCommit: number;
-  /** Milliseconds since 1970: nothing is received after it; what was received is still committed. */
-  readonly receiveUntilMs: number;
+  /** Milliseconds for which it receives, once the table is ready; what was received is still committed after them. */
+  readonly receiveMs: number;
   /** Milliseconds since 1970: no attempt to commit begins after it. */
   readonly deadlineMs: number;
   /** Long polls at once. */
@@ -91,6 +91,7 @@ class CommitterRun {
   #characters = 0;
   #firstArrivalMs = 0;
   #lastArrivalMs = 0;
+  readonly #receiveUntilMs: number;
   #pollers = 0;
   #stopped = false;
   #failure: { readonly error: unknown } | null = null;
@@ -107,6 +108,7 @@ class CommitterRun {
     this.#ports = ports;
     this.#settings = settings;
     this.lastCommitMs = lastCommitMs;
+    this.#receiveUntilMs = ports.now() + settings.receiveMs;
   }
 
   /** Commits whatever comes until the time of receiving is over and nothing waits any more. */
@@ -149,7 +151,7 @@ class CommitterRun {
           await this.#change();
           continue;
         }
-        const left = Math.floor((this.#settings.receiveUntilMs - this.#ports.now()) / 1_000);
+        const left = Math.floor((this.#receiveUntilMs - this.#ports.now()) / 1_000);
         if (left < 1) break;
         const deliveries = await this.#ports.manifestQueue.receive(Math.min(POLL_SECONDS, left));
         for (const delivery of deliveries) await this.#arrived(delivery);

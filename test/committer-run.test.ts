@@ -50,7 +50,7 @@ function begin({ settings, ports, gate = null, warm = null }: RunOptions = {}): 
     {
       commitIntervalMs: 10_000,
       filesPerCommit: 100,
-      receiveUntilMs: start + 50_000,
+      receiveMs: 50_000,
       deadlineMs: start + 100_000,
       pollers: 4,
       ...settings,

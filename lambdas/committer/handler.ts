@@ -87,7 +87,7 @@ export const handler = async (_event: unknown, context: Context): Promise<void> 
       {
         commitIntervalMs: settings.commitIntervalSeconds * 1_000,
         filesPerCommit: settings.filesPerCommit,
-        receiveUntilMs: start + Math.min(committerRun.receiveSeconds * 1_000, remaining - 2 * reserve),
+        receiveMs: Math.min(committerRun.receiveSeconds * 1_000, remaining - 2 * reserve),
         deadlineMs: start + remaining - reserve,
         pollers: committerRun.pollers,
       },

@@ -1,0 +1,51 @@
+import { copyFileSync, mkdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { build } from "esbuild";
+
+const require = createRequire(import.meta.url);
+
+/** Loaded at run time from node_modules: native code, which no bundle holds. */
+const NATIVE = ["@duckdb/node-api"];
+
+/** Names of the functions' folders in `lambdas/`, and of their assets. */
+export const functionNames = ["converter", "committer", "maintenance"] as const;
+
+/** One function's assets: `index.mjs`, which exports `handler`, and what it loads at run time. */
+export async function bundleFunction(name: (typeof functionNames)[number], folder: string): Promise<void> {
+  // By its name Lambda knows a module for one, without a package.json beside it.
+  await bundle({ index: `lambdas/${name}/handler.ts` }, folder, ".mjs");
+  if (name !== "committer") copyWasm(folder);
+}
+
+/** The command line: `main.js`, and the worker that converts for `--jobs`. */
+export async function bundleCommandLine(folder: string): Promise<void> {
+  await bundle({ main: "cli/main.ts", "convert-worker": "cli/convert-worker.ts" }, folder, ".js");
+  copyWasm(folder);
+}
+
+async function bundle(entryPoints: Record<string, string>, outdir: string, extension: string): Promise<void> {
+  await build({
+    entryPoints,
+    outdir,
+    outExtension: { ".js": extension },
+    bundle: true,
+    platform: "node",
+    target: "node20",
+    format: "esm",
+    external: NATIVE,
+    // Code of packages written for CommonJS (parquet-wasm's loader among it) asks for these.
+    banner: {
+      js: 'import { createRequire as __createRequire } from "node:module"; import { fileURLToPath as __fileURLToPath } from "node:url"; const require = __createRequire(import.meta.url); const __filename = __fileURLToPath(import.meta.url); const __dirname = __fileURLToPath(new URL(".", import.meta.url));',
+    },
+    logLevel: "warning",
+    legalComments: "none",
+  });
+}
+
+/** parquet-wasm's loader looks for its module beside itself. */
+function copyWasm(folder: string): void {
+  mkdirSync(folder, { recursive: true });
+  const wasm = join(require.resolve("parquet-wasm/node"), "..", "parquet_wasm_bg.wasm");
+  copyFileSync(wasm, join(folder, "parquet_wasm_bg.wasm"));
+}
