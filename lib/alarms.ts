@@ -98,7 +98,7 @@ function committerAlarms({ committer, manifestQueue }: PipelineParts): AlarmDefi
     ),
     {
       id: "committer-heartbeat",
-      what: "the committer has not run to its end for 10 minutes",
+      what: "the committer has not run for 10 minutes",
       metric: engineMetric("committer", "Runs", "Sum", 5),
       raisedWhen: "under",
       threshold: 1,
@@ -106,12 +106,6 @@ function committerAlarms({ committer, manifestQueue }: PipelineParts): AlarmDefi
       missing: "bad",
     },
     over("commit-staleness", "manifests wait and nothing is committed", staleness(manifestQueue), 0, 3),
-    over(
-      "table-refused",
-      "the committer refuses the table or its manifests",
-      engineMetric("committer", "Refused", "Sum", 5),
-      0,
-    ),
     over(
       "incomplete-log-item",
       "a commit has been half done for more than 10 minutes",
