@@ -8,8 +8,9 @@ import { inspect } from "./commands/inspect.ts";
 import { log } from "./commands/log.ts";
 import { optimize } from "./commands/optimize.ts";
 import { sql } from "./commands/sql.ts";
+import { vacuum } from "./commands/vacuum.ts";
 
-const commands: readonly Command[] = [ingest, convert, inspect, log, sql, exportCapture, optimize];
+const commands: readonly Command[] = [ingest, convert, inspect, log, sql, exportCapture, optimize, vacuum];
 
 /** Runs the command line and returns the exit code. */
 export async function main(argv: readonly string[], terminal: Terminal): Promise<number> {

@@ -23,6 +23,8 @@ export interface LocalTable {
   readonly log: LogStore;
   readonly converter: ConverterPorts;
   readonly rewriter: RewritePorts;
+  /** Removes what killed processes left unfinished before this time. */
+  removeUnfinished(beforeMs: number): Promise<void>;
   /** Sources that a commit sent back are collected in `again`. */
   committer(again: ManifestSource[]): Promise<Committer>;
 }
@@ -57,6 +59,7 @@ export function localTable(folder: string): LocalTable {
       now,
       newBatchId: randomUUID,
     },
+    removeUnfinished: (beforeMs) => table.removeUnfinished(beforeMs),
     rewriter: { ...writer, parquet: nodeParquetWriter },
     committer: (again) => Committer.start(committerPorts(again)),
   };

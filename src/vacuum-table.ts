@@ -92,7 +92,7 @@ function checkedRetention(tableRetention: number | null, options: VacuumOptions)
   if (!(retentionMs >= 0)) throw new Error(`a retention of ${retentionMs} ms`);
   if (retentionMs < least && !allowShortRetention) {
     throw new TableRefusedError(
-      `a retention of ${retentionMs / HOUR} hours: at least ${least / HOUR} are needed, so that neither readers of older versions nor captures whose commit is delayed lose files. Nothing was deleted; short retention can be allowed explicitly`,
+      `a retention of ${retentionMs / HOUR} hours: at least ${least / HOUR} are needed, so that neither readers of older versions nor captures whose commit is delayed lose files. Nothing was deleted; --allow-short-retention (allowShortRetention) takes it upon you`,
     );
   }
   return retentionMs;

@@ -1,0 +1,72 @@
+import { LEAST_RETENTION, vacuumTable } from "../../src/vacuum-table.ts";
+import { type Command, ExitCode, type OptionValues, onlyPositional, UsageError } from "../command.ts";
+import { existingTable } from "../local-table.ts";
+import { count, megabytes } from "../progress.ts";
+
+const HOUR = 3_600_000;
+
+export const vacuum: Command = {
+  name: "vacuum",
+  summary: "data files that no recent version refers to, deleted",
+  help: `Usage: deltacap vacuum TABLE [--retention-hours N] [--delete] [--json]
+
+Tells which data files no version of the last ${LEAST_RETENTION / HOUR} hours refers to, and with --delete deletes them: files that were replaced
+or removed before that, and files that were never committed. Earlier versions can then no longer be read. Files that are
+younger are left alone, and so are _delta_log and every other hidden folder.
+
+  --delete                  deletes; without it nothing is changed
+  --retention-hours N       hours instead of ${LEAST_RETENTION / HOUR}, or of what the table's properties ask for
+  --allow-short-retention   allows less than that: nothing else may be reading or writing the table
+  --json                    one JSON object a file; the last one sums up
+`,
+  options: {
+    delete: { type: "boolean" },
+    "retention-hours": { type: "string" },
+    "allow-short-retention": { type: "boolean" },
+    json: { type: "boolean" },
+  },
+  run: async (positionals, options, terminal) => {
+    const hours = retentionHours(options);
+    const table = await existingTable(onlyPositional(positionals, "TABLE"));
+    const json = options.json === true;
+    const result = await vacuumTable(table.rewriter, {
+      ...(hours === null ? {} : { retentionMs: hours * HOUR }),
+      allowShortRetention: options["allow-short-retention"] === true,
+      delete: options.delete === true,
+      onFile: ({ path, size }) =>
+        terminal.out(json ? `${JSON.stringify({ event: "file", path, bytes: size })}\n` : `${path}\n`),
+    });
+    if (options.delete === true) await table.removeUnfinished(Date.now() - result.retentionMs);
+    const { version, retentionMs, deleted, files, bytes, otherFiles } = result;
+    if (json) {
+      const summary = {
+        version,
+        retention_hours: retentionMs / HOUR,
+        deleted,
+        files,
+        bytes,
+        other_files: otherFiles,
+      };
+      terminal.out(`${JSON.stringify(summary)}\n`);
+      return ExitCode.ok;
+    }
+    if (otherFiles > 0) {
+      terminal.out(
+        `${count(otherFiles)} files that are no data files were left: no version refers to them\n`,
+      );
+    }
+    const what = `${count(files)} files (${megabytes(bytes)}) that no version of the last ${retentionMs / HOUR} hours refers to`;
+    terminal.out(deleted ? `${what} were deleted\n` : `${what} would be deleted by --delete\n`);
+    return ExitCode.ok;
+  },
+};
+
+function retentionHours(options: OptionValues): number | null {
+  const text = options["retention-hours"];
+  if (text === undefined) return null;
+  const hours = Number(text);
+  if (text === "" || !(hours >= 0 && hours <= 1_000_000)) {
+    throw new UsageError(`--retention-hours ${String(text)}: a number of hours is expected`);
+  }
+  return hours;
+}
