@@ -64,15 +64,23 @@ func convert(input, output string) (packets int64, err error) {
 	}
 }
 
-// writerProperties: what the table's own files have, zstd level 1 and no dictionary of frames; the rest is arrow-go's default.
+// writerProperties: zstd level 1 as in the table's own files, and no dictionary where nearly all values differ, which arrow-go
+// would make and throw away. Statistics of all other columns are arrow-go's default.
 func writerProperties() *parquet.WriterProperties {
-	return parquet.NewWriterProperties(
+	properties := []parquet.WriterProperty{
 		parquet.WithCompression(compress.Codecs.Zstd),
 		parquet.WithCompressionLevel(1),
-		parquet.WithDictionaryFor("frame", false),
 		parquet.WithStatsFor("frame", false),
 		parquet.WithMaxRowGroupLength(rowGroupRows),
-	)
+	}
+	for _, name := range []string{"frame", "tcp_seq", "tcp_ack"} {
+		properties = append(properties, parquet.WithDictionaryFor(name, false))
+	}
+	for _, name := range []string{"packet_number", "ts"} {
+		properties = append(properties, parquet.WithDictionaryFor(name, false),
+			parquet.WithEncodingFor(name, parquet.Encodings.DeltaBinaryPacked))
+	}
+	return parquet.NewWriterProperties(properties...)
 }
 
 // rows fills one row group after another.
@@ -86,7 +94,8 @@ type rows struct {
 
 // fill returns io.EOF with the last rows.
 func (r *rows) fill() (int, error) {
-	for row := 0; row < rowGroupRows; row++ {
+	row := 0
+	for ; row < rowGroupRows && r.table.frame.bytes < rowGroupFrameBytes; row++ {
 		frame, info, err := r.capture.source.ZeroCopyReadPacketData()
 		if err != nil {
 			return row, err
@@ -115,7 +124,7 @@ func (r *rows) fill() (int, error) {
 			return row, fmt.Errorf("packet %d: %w", r.packets, err)
 		}
 	}
-	return rowGroupRows, nil
+	return row, nil
 }
 
 func (r *rows) setInterface(row, index int) error {

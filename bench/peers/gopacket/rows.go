@@ -6,8 +6,11 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
-// rowGroupRows is what the table's own files have at most.
-const rowGroupRows = 131_072
+// A row group ends with so many rows or bytes of frames: those that the table's own files have.
+const (
+	rowGroupRows       = 131_072
+	rowGroupFrameBytes = 12 << 20
+)
 
 // column collects one column's values of a row group. A row that nothing is stored for is null.
 type column interface {
@@ -74,6 +77,9 @@ func (f *frames) field() arrow.Field {
 }
 
 func (f *frames) add(frame []byte) {
+	if f.bytes == 0 {
+		f.builder.ReserveData(rowGroupFrameBytes + rowGroupFrameBytes/16)
+	}
 	f.builder.Append(frame)
 	f.bytes += len(frame)
 }
