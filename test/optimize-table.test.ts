@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { type OptimizeLimits, type OptimizeOptions, optimizeTable } from "../src/optimize-table.ts";
 import { optimizeDefaults } from "../src/settings.ts";
-import type { Gate } from "./support/gated.ts";
+import { type Gate, once } from "./support/gated.ts";
 import { captureOf, DATE, DAY, NOW, PacketsWorld } from "./support/packets-world.ts";
 
 let world: PacketsWorld;
@@ -23,18 +23,6 @@ async function threeFiles() {
   await world.ingest({ "car-2/a": captureOf(3), "car-1/b": captureOf(4, DAY, 1) });
   await world.ingest({ "car-1/a": captureOf(5, DAY, 2) });
   await world.ingest({ "car-3/a": captureOf(2, DAY, 3), "car-1/c": captureOf(1, DAY, 4) });
-}
-
-/** Runs `action` once, when `step` has been passed at `moment`. */
-function once(step: string, moment: "before" | "after", action: () => Promise<unknown>): Gate {
-  let done = false;
-  return {
-    pass: async (passed, when) => {
-      if (done || passed !== step || when !== moment) return;
-      done = true;
-      await action();
-    },
-  };
 }
 
 describe("small files of one date", () => {

@@ -12,6 +12,8 @@ export interface Rewrite {
   readonly predicate: string | null;
   readonly removed: readonly Add[];
   readonly added: readonly WrittenFile[];
+  /** Rows that are gone with it. */
+  readonly deletedRows?: number;
 }
 
 /**
@@ -55,7 +57,7 @@ export function hasDeletionVector({ deletionVector }: Add): boolean {
 }
 
 function commitInfo(
-  { operation, predicate, removed, added }: Rewrite,
+  { operation, predicate, removed, added, deletedRows }: Rewrite,
   readVersion: number,
   { timestamp, engineInfo, txnId }: CommitIdentity,
 ) {
@@ -74,6 +76,7 @@ function commitInfo(
       numAddedFiles: String(added.length),
       numAddedBytes: bytes(added),
       numOutputRows: String(added.reduce((sum, { rows }) => sum + rows, 0)),
+      ...(deletedRows === undefined ? {} : { numDeletedRows: String(deletedRows) }),
     },
     engineInfo,
     txnId,

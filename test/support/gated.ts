@@ -34,3 +34,15 @@ async function* gatedListing(call: () => unknown, step: string, gate: Gate): Asy
   await gate.pass(step, "after");
   yield* items;
 }
+
+/** Runs `action` once, when `step` has been passed at `moment`. */
+export function once(step: string, moment: "before" | "after", action: () => Promise<unknown>): Gate {
+  let done = false;
+  return {
+    pass: async (passed, when) => {
+      if (done || passed !== step || when !== moment) return;
+      done = true;
+      await action();
+    },
+  };
+}

@@ -1,5 +1,6 @@
 import { parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
+import type { CaptureSource } from "../../src/capture/capture-store.ts";
 import { Committer } from "../../src/commit-manifests.ts";
 import { type ConverterLimits, convertCaptures } from "../../src/convert-captures.ts";
 import type { Action, Add } from "../../src/delta/actions.ts";
@@ -67,6 +68,13 @@ export class PacketsWorld {
     limits: Partial<ConverterLimits> = {},
   ): Promise<Manifest> {
     const sources = Object.entries(captures).map(([key, bytes]) => this.captures.put(key, bytes));
+    return await this.convertSources(sources, limits);
+  }
+
+  async convertSources(
+    sources: readonly CaptureSource[],
+    limits: Partial<ConverterLimits> = {},
+  ): Promise<Manifest> {
     const ports = {
       ...this.ports(),
       captures: this.captures,

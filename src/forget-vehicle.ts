@@ -1,0 +1,291 @@
+import { packetTable } from "./columns/packet-table.ts";
+import type { SparseRowGroup } from "./columns/row-group-builder.ts";
+import { compareUtf8 } from "./columns/statistics.ts";
+import type { ColumnDefinition } from "./columns/table-schema.ts";
+import type { Add } from "./delta/actions.ts";
+import { decodedPath } from "./delta/commit-body.ts";
+import { commitRewrite } from "./delta/commit-rewrite.ts";
+import { DataFileReader, type RowGroupSummary, UnreadableFileError } from "./delta/data-file-reader.ts";
+import { LogFollower } from "./delta/log-follower.ts";
+import { filterFile, type RowFilter, type RowGroupLimits } from "./delta/merge-files.ts";
+import { liveFiles } from "./delta/reconcile.ts";
+import { fileColumnsOf, requireRewritable } from "./delta/rewritable-table.ts";
+import { hasDeletionVector } from "./delta/rewrite-body.ts";
+import { mayHoldText } from "./delta/skip-files.ts";
+import { readSnapshot } from "./delta/snapshot.ts";
+import { TableRefusedError } from "./errors.ts";
+import type { RewritePorts } from "./optimize-table.ts";
+import { ParquetFile, type WrittenFile } from "./parquet/parquet-file.ts";
+
+export interface ForgetOptions {
+  /** By the clock; no file is begun after it. */
+  readonly deadlineMs?: number;
+  /** Called after each commit. */
+  readonly onCommit?: (progress: { version: number; removedFiles: number; rows: number }) => void;
+}
+
+export interface ForgetResult {
+  /** The newest version that is known. */
+  readonly version: number;
+  readonly commits: number;
+  /** Of the vehicle, gone from the newest version. */
+  readonly rows: number;
+  /** Files that had nothing else. */
+  readonly removedFiles: number;
+  /** Files whose other rows were written anew. */
+  readonly rewrittenFiles: number;
+  /** Files with rows of the vehicle that came, or were written anew by others, while it was being forgotten; done too. */
+  readonly lateFiles: number;
+  /** Files that may still have rows of the vehicle, and why. */
+  readonly remaining: readonly { readonly path: string; readonly reason: string }[];
+  /** Why the run ended before its work was done; null where it was done. */
+  readonly stopped: string | null;
+}
+
+const VEHICLE = "vehicle_id";
+const VEHICLE_ONLY: ReadonlySet<string> = new Set([VEHICLE]);
+/** Files that one commit replaces: what a conflict costs at most is their bookkeeping, and a crash their rewriting. */
+const FILES_PER_COMMIT = 100;
+/** Files that are listed at once: each takes about a kilobyte. */
+const FILES_PER_ROUND = 20_000;
+/** Rounds in a row that get nowhere, since others take every file first. */
+const MAXIMUM_IDLE_ROUNDS = 3;
+
+/**
+ * Removes a vehicle's rows from the table's newest version (DESIGN.md 8): files that have nothing else are removed, others written
+ * anew without them. Files that appends or other writers bring meanwhile are looked at too, until none is left; captures of the
+ * vehicle that are ingested later come in as ever.
+ *
+ * What it does not do: the old files' bytes stay in the folder until vacuum deletes them, after the retention; raw captures in
+ * their bucket are not touched; the log keeps what statistics and tags say. The captures' sources stay known, so that none of
+ * them is ingested again.
+ *
+ * Memory: one row group being read and one being written, the list of files in pieces. Throws `TableRefusedError` before anything
+ * is written to a table of which rows must not be removed, or whose files with a deletion vector may have some.
+ */
+export async function forgetVehicle(
+  vehicleId: string,
+  ports: RewritePorts,
+  limits: RowGroupLimits,
+  options: ForgetOptions = {},
+): Promise<ForgetResult> {
+  await ports.log.repair();
+  const run = new ForgetRun(vehicleId, ports, limits, options);
+  return await run.forget();
+}
+
+/** A file without the vehicle's rows; `file` is null where it had nothing else. */
+interface Replacement {
+  readonly add: Add;
+  readonly file: WrittenFile | null;
+  /** Of the vehicle. */
+  readonly rows: number;
+}
+
+class ForgetRun {
+  readonly #vehicleId: string;
+  readonly #ports: RewritePorts;
+  readonly #limits: RowGroupLimits;
+  readonly #options: ForgetOptions;
+  /** Paths of files that were looked at, and have no row of the vehicle. */
+  readonly #clean = new Set<string>();
+  readonly #unreadable = new Map<string, string>();
+  readonly #done: Replacement[] = [];
+  /** The table's, as of the newest round. */
+  #columns: readonly ColumnDefinition[] = [];
+  #version = 0;
+  #commits = 0;
+  #lateFiles = 0;
+  #stopped: string | null = null;
+
+  constructor(vehicleId: string, ports: RewritePorts, limits: RowGroupLimits, options: ForgetOptions) {
+    this.#vehicleId = vehicleId;
+    this.#ports = ports;
+    this.#limits = limits;
+    this.#options = options;
+  }
+
+  async forget(): Promise<ForgetResult> {
+    let idleRounds = 0;
+    let isLate = false;
+    let files = await this.#round();
+    while (files.length > 0 && this.#stopped === null && idleRounds < MAXIMUM_IDLE_ROUNDS) {
+      const before = this.#clean.size + this.#unreadable.size + this.#done.length;
+      const doneBefore = this.#done.length;
+      await this.#forgetFiles(files);
+      if (isLate) this.#lateFiles += this.#done.length - doneBefore;
+      // A full list is one of several pieces of what was there from the beginning.
+      isLate ||= files.length < FILES_PER_ROUND;
+      idleRounds = this.#clean.size + this.#unreadable.size + this.#done.length > before ? 0 : idleRounds + 1;
+      files = await this.#round();
+    }
+    const left = files.map((add) => ({
+      path: decodedPath(add.path),
+      reason: this.#stopped ?? "other writers were faster each time",
+    }));
+    return {
+      version: this.#version,
+      commits: this.#commits,
+      rows: this.#done.reduce((sum, { rows }) => sum + rows, 0),
+      removedFiles: this.#done.filter(({ file }) => file === null).length,
+      rewrittenFiles: this.#done.filter(({ file }) => file !== null).length,
+      lateFiles: this.#lateFiles,
+      remaining: [...[...this.#unreadable].map(([path, reason]) => ({ path, reason })), ...left],
+      stopped: this.#stopped,
+    };
+  }
+
+  /** Files of the newest version that may have rows of the vehicle and were not looked at; at most so many. */
+  async #round(): Promise<Add[]> {
+    const snapshot = await readSnapshot(this.#ports.log);
+    if (snapshot === null) throw new TableRefusedError("there is no table: its log is empty");
+    const { version, protocol, metadata } = snapshot;
+    requireRewritable(protocol, metadata, packetTable.partitionColumn, "DELETE");
+    this.#columns = fileColumnsOf(metadata);
+    if (!this.#columns.some(({ name, type }) => name === VEHICLE && type === "string")) {
+      throw new TableRefusedError(`the table has no column ${VEHICLE} of type string`);
+    }
+    this.#version = version;
+    const files: Add[] = [];
+    for await (const batch of liveFiles(this.#ports.log, version)) {
+      for (const add of batch) {
+        if (files.length === FILES_PER_ROUND || !mayHoldText(add, VEHICLE, this.#vehicleId)) continue;
+        const path = decodedPath(add.path);
+        if (this.#clean.has(path) || this.#unreadable.has(path)) continue;
+        if (hasDeletionVector(add)) {
+          throw new TableRefusedError(
+            `${path} may have rows of the vehicle, and has a deletion vector: run Spark's DELETE, or its REORG TABLE ... APPLY (PURGE) first`,
+          );
+        }
+        files.push(add);
+      }
+    }
+    return files;
+  }
+
+  /** Looks at each file, and commits those that had rows of the vehicle some at a time. */
+  async #forgetFiles(files: readonly Add[]): Promise<void> {
+    const { deadlineMs = Number.POSITIVE_INFINITY } = this.#options;
+    const follower = new LogFollower(this.#ports.log, this.#version, files);
+    let waiting: Replacement[] = [];
+    for (const add of files) {
+      if (this.#ports.now() >= deadlineMs) {
+        this.#stopped = "the time was up; run it again";
+        break;
+      }
+      const replacement = await this.#replacement(add);
+      if (replacement !== null) waiting.push(replacement);
+      if (waiting.length < FILES_PER_COMMIT) continue;
+      await this.#commit(waiting, follower);
+      waiting = [];
+      // What was read of the table no longer holds: the next round reads it anew.
+      if (follower.changed !== null) return;
+    }
+    await this.#commit(waiting, follower);
+  }
+
+  /** Files that others took meanwhile are left to the next round, which finds their rows where they are now. */
+  async #commit(replacements: readonly Replacement[], follower: LogFollower): Promise<void> {
+    let free = replacements;
+    const committed = await commitRewrite(this.#ports, follower, () => {
+      free = replacements.filter(({ add }) => !follower.isTaken(add));
+      if (free.length === 0) return null;
+      return {
+        operation: "DELETE",
+        predicate: `(${VEHICLE} = '${this.#vehicleId.replaceAll("'", "''")}')`,
+        removed: free.map(({ add }) => add),
+        added: free.flatMap(({ file }) => file ?? []),
+        deletedRows: rowsOf(free),
+      };
+    });
+    this.#version = follower.version;
+    if (committed === null) return;
+    this.#commits++;
+    this.#done.push(...free);
+    this.#options.onCommit?.({ version: committed.version, removedFiles: free.length, rows: rowsOf(free) });
+  }
+
+  /** Null where the file has no row of the vehicle, or cannot be read: both are noted. */
+  async #replacement(add: Add): Promise<Replacement | null> {
+    const path = decodedPath(add.path);
+    try {
+      const reader = await DataFileReader.open(this.#ports.table, path, add.size, this.#columns);
+      const rows = await this.#countRows(reader);
+      if (rows === 0) {
+        this.#clean.add(path);
+        return null;
+      }
+      const file = rows === reader.rows ? null : await this.#withoutRows(reader, rows, add);
+      return { add, file, rows };
+    } catch (error) {
+      if (!(error instanceof UnreadableFileError)) throw error;
+      this.#unreadable.set(path, error.message);
+      return null;
+    }
+  }
+
+  /** Of the vehicle. Reads that one column, of row groups that may have it. */
+  async #countRows(reader: DataFileReader): Promise<number> {
+    const keep = withoutVehicle(this.#columns, this.#vehicleId);
+    let count = 0;
+    for (const [index, summary] of reader.rowGroups.entries()) {
+      if (!mayHoldVehicle(summary, this.#vehicleId)) continue;
+      const group = await reader.read(index, VEHICLE_ONLY);
+      for (let row = 0; row < group.rows; row++) if (!keep(group, row)) count++;
+    }
+    return count;
+  }
+
+  async #withoutRows(reader: DataFileReader, rows: number, add: Add): Promise<WrittenFile> {
+    const { table, parquet } = this.#ports;
+    const date = add.partitionValues[packetTable.partitionColumn] || null;
+    const folder = `${packetTable.partitionColumn}=${date ?? "__HIVE_DEFAULT_PARTITION__"}`;
+    const path = `${folder}/${this.#ports.newId()}-00000.parquet`;
+    const output = new ParquetFile(path, date, parquet, (name) => table.create(name), this.#columns);
+    try {
+      const keep = withoutVehicle(this.#columns, this.#vehicleId);
+      await filterFile(reader, this.#columns, keep, this.#limits, output);
+      const file = await output.finish();
+      if (file.rows !== reader.rows - rows) {
+        throw new Error(`${path} has ${file.rows} rows, and must have ${reader.rows} less ${rows}`);
+      }
+      return file;
+    } catch (error) {
+      await output.abort();
+      throw error;
+    }
+  }
+}
+
+function rowsOf(replacements: readonly Replacement[]): number {
+  return replacements.reduce((sum, { rows }) => sum + rows, 0);
+}
+
+/** Whether a row is of another vehicle, or of none. */
+function withoutVehicle(columns: readonly ColumnDefinition[], vehicleId: string): RowFilter {
+  const index = columns.findIndex(({ name }) => name === VEHICLE);
+  let last: SparseRowGroup | null = null;
+  let codes: Int32Array | null = null;
+  let forgotten = -1;
+  return (group, row) => {
+    if (group !== last) {
+      const column = group.columns[index] ?? null;
+      last = group;
+      codes = column?.kind === "string" ? column.codes : null;
+      forgotten = column?.kind === "string" ? column.dictionary.indexOf(vehicleId) : -1;
+    }
+    // Null rows have the code -1, as a vehicle has that is not in the dictionary.
+    return codes === null || forgotten < 0 || codes[row] !== forgotten;
+  };
+}
+
+function mayHoldVehicle({ rows, ranges }: RowGroupSummary, vehicleId: string): boolean {
+  const range = ranges.get(VEHICLE);
+  if (range === undefined || range.nullCount === rows) return false;
+  if (typeof range.min === "string" && compareUtf8(vehicleId, range.min) < 0) return false;
+  return !(
+    typeof range.max === "string" &&
+    compareUtf8(vehicleId, range.max) > 0 &&
+    !vehicleId.startsWith(range.max)
+  );
+}
