@@ -3,6 +3,7 @@ import { RejectedError, RetryableError, TableRefusedError } from "../src/errors.
 import { type Command, ExitCode, type Terminal, UsageError } from "./command.ts";
 import { convert } from "./commands/convert.ts";
 import { exportCapture } from "./commands/export.ts";
+import { forget } from "./commands/forget.ts";
 import { ingest } from "./commands/ingest.ts";
 import { inspect } from "./commands/inspect.ts";
 import { log } from "./commands/log.ts";
@@ -10,7 +11,17 @@ import { optimize } from "./commands/optimize.ts";
 import { sql } from "./commands/sql.ts";
 import { vacuum } from "./commands/vacuum.ts";
 
-const commands: readonly Command[] = [ingest, convert, inspect, log, sql, exportCapture, optimize, vacuum];
+const commands: readonly Command[] = [
+  ingest,
+  convert,
+  inspect,
+  log,
+  sql,
+  exportCapture,
+  optimize,
+  vacuum,
+  forget,
+];
 
 /** Runs the command line and returns the exit code. */
 export async function main(argv: readonly string[], terminal: Terminal): Promise<number> {

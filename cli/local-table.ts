@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { Committer, type CommitterPorts } from "../src/commit-manifests.ts";
 import type { ConverterPorts } from "../src/convert-captures.ts";
+import type { RewritePorts } from "../src/delta/commit-rewrite.ts";
 import { ConditionalLogStore } from "../src/delta/conditional-log-store.ts";
 import type { LogStore } from "../src/delta/log-store.ts";
 import { readSnapshot, type Snapshot } from "../src/delta/snapshot.ts";
@@ -13,7 +14,6 @@ import type { ManifestSource } from "../src/manifest/manifest.ts";
 import { nodeDecompressors } from "../src/node/compression.ts";
 import { sha256 } from "../src/node/hash.ts";
 import { nodeParquetWriter } from "../src/node/parquet.ts";
-import type { RewritePorts } from "../src/optimize-table.ts";
 import { engineInfo } from "../src/settings.ts";
 import { UsageError } from "./command.ts";
 

@@ -4,7 +4,7 @@ import { compareUtf8 } from "./columns/statistics.ts";
 import type { ColumnDefinition } from "./columns/table-schema.ts";
 import type { Add } from "./delta/actions.ts";
 import { decodedPath } from "./delta/commit-body.ts";
-import { commitRewrite } from "./delta/commit-rewrite.ts";
+import { commitRewrite, type RewritePorts } from "./delta/commit-rewrite.ts";
 import { DataFileReader, type RowGroupSummary, UnreadableFileError } from "./delta/data-file-reader.ts";
 import { LogFollower } from "./delta/log-follower.ts";
 import { filterFile, type RowFilter, type RowGroupLimits } from "./delta/merge-files.ts";
@@ -14,7 +14,6 @@ import { hasDeletionVector } from "./delta/rewrite-body.ts";
 import { mayHoldText } from "./delta/skip-files.ts";
 import { readSnapshot } from "./delta/snapshot.ts";
 import { TableRefusedError } from "./errors.ts";
-import type { RewritePorts } from "./optimize-table.ts";
 import { ParquetFile, type WrittenFile } from "./parquet/parquet-file.ts";
 
 export interface ForgetOptions {

@@ -2,7 +2,7 @@ import { packetTable } from "./columns/packet-table.ts";
 import type { ColumnDefinition } from "./columns/table-schema.ts";
 import type { Add } from "./delta/actions.ts";
 import { decodedPath } from "./delta/commit-body.ts";
-import { commitRewrite, type RewriteCommitPorts } from "./delta/commit-rewrite.ts";
+import { commitRewrite, type RewritePorts } from "./delta/commit-rewrite.ts";
 import { DataFileReader, UnreadableFileError } from "./delta/data-file-reader.ts";
 import { LogFollower } from "./delta/log-follower.ts";
 import { mergeFiles, mergeInputs, type RowGroupLimits } from "./delta/merge-files.ts";
@@ -12,16 +12,8 @@ import { fileColumnsOf, requireRewritable } from "./delta/rewritable-table.ts";
 import { hasDeletionVector } from "./delta/rewrite-body.ts";
 import { readSnapshot } from "./delta/snapshot.ts";
 import { TableRefusedError } from "./errors.ts";
-import type { ObjectStore } from "./manifest/object-store.ts";
 import { readAhead } from "./manifest/read-ahead.ts";
 import { ParquetFile, type WrittenFile } from "./parquet/parquet-file.ts";
-import type { ParquetWriterFactory } from "./parquet/parquet-writer.ts";
-
-/** What rewriting files reaches the world through. */
-export interface RewritePorts extends RewriteCommitPorts {
-  readonly table: ObjectStore;
-  readonly parquet: ParquetWriterFactory;
-}
 
 export interface OptimizeLimits extends RowGroupLimits {
   /** A file under this size is rewritten with others. */

@@ -1,11 +1,15 @@
 import { RetryableError } from "../errors.ts";
+import type { ObjectStore } from "../manifest/object-store.ts";
+import type { ParquetWriterFactory } from "../parquet/parquet-writer.ts";
 import type { LogFollower } from "./log-follower.ts";
 import type { LogStore } from "./log-store.ts";
 import { type Rewrite, rewriteBody } from "./rewrite-body.ts";
 
-/** What commits need of the world. */
-export interface RewriteCommitPorts {
+/** What rewriting files reaches the world through. */
+export interface RewritePorts {
   readonly log: LogStore;
+  readonly table: ObjectStore;
+  readonly parquet: ParquetWriterFactory;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** A fresh unpredictable id. */
@@ -29,7 +33,7 @@ const LONGEST_WAIT = 1_000;
  * table changed (`follower.changed`).
  */
 export async function commitRewrite(
-  ports: RewriteCommitPorts,
+  ports: RewritePorts,
   follower: LogFollower,
   plan: () => Rewrite | null,
 ): Promise<{ readonly version: number; readonly rewrite: Rewrite } | null> {

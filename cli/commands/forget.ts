@@ -1,0 +1,58 @@
+import { forgetVehicle } from "../../src/forget-vehicle.ts";
+import { optimizeDefaults } from "../../src/settings.ts";
+import { LEAST_RETENTION } from "../../src/vacuum-table.ts";
+import { type Command, ExitCode, onlyPositional, required } from "../command.ts";
+import { existingTable } from "../local-table.ts";
+import { count, Progress } from "../progress.ts";
+
+const WEEK_HOURS = LEAST_RETENTION / 3_600_000;
+
+/** Said after every run, since whoever runs this has to answer for it. */
+const NOT_YET_GONE = `The rows are gone from the newest version only. Their bytes stay in the table's folder until "deltacap vacuum --delete" has run,
+${WEEK_HOURS} hours or the table's retention after this. Raw captures in their bucket were not touched, nor was the log: statistics of
+removed files, and the list of captures, may name the vehicle. Captures of it that are uploaded from now on are ingested.
+`;
+
+export const forget: Command = {
+  name: "forget",
+  summary: "a vehicle's rows, removed from a table",
+  help: `Usage: deltacap forget TABLE --vehicle ID [--json]
+
+Removes all rows whose vehicle_id is ID: files that have nothing else are removed, others written anew without them. What is
+appended meanwhile is looked at too.
+
+${NOT_YET_GONE}
+  --vehicle ID   as the column vehicle_id has it
+  --json         one JSON object a commit; the last one sums up
+
+Exit: 0 no row of the vehicle is left, 3 some files may still have some (each is named).
+`,
+  options: { vehicle: { type: "string" }, json: { type: "boolean" } },
+  run: async (positionals, options, terminal) => {
+    const vehicle = required(options, "vehicle", "ID");
+    const table = await existingTable(onlyPositional(positionals, "TABLE"));
+    const json = options.json === true;
+    const progress = new Progress(terminal);
+    const result = await forgetVehicle(vehicle, table.rewriter, optimizeDefaults, {
+      onCommit: ({ version, removedFiles, rows }) => {
+        if (json)
+          terminal.out(
+            `${JSON.stringify({ event: "committed", version, removed_files: removedFiles, rows })}\n`,
+          );
+        else progress.show(() => `version ${version}: ${count(rows)} rows in ${count(removedFiles)} files`);
+      },
+    });
+    progress.clear();
+    const { version, commits, rows, removedFiles, rewrittenFiles, lateFiles, remaining } = result;
+    if (json) {
+      const files = { removed_files: removedFiles, rewritten_files: rewrittenFiles, late_files: lateFiles };
+      terminal.out(`${JSON.stringify({ vehicle, version, commits, rows, ...files, remaining })}\n`);
+    } else {
+      for (const { path, reason } of remaining) terminal.out(`remaining  ${path}: ${reason}\n`);
+      terminal.out(
+        `${count(rows)} rows of ${vehicle} were removed, ${count(removedFiles)} files with them, and ${count(rewrittenFiles)} files written anew; the table is at version ${version}\n${NOT_YET_GONE}`,
+      );
+    }
+    return remaining.length === 0 ? ExitCode.ok : ExitCode.environment;
+  },
+};
