@@ -105,9 +105,11 @@ export class DeltacapStack extends Stack {
   }
 
   /** By these names the command line finds what it is to look at; and every setting of the functions is among them. */
-  #outputs(parts: Outputs, { tableUri, captureQueueUrl, manifestQueueUrl }: FunctionSettings): void {
+  #outputs(parts: Outputs, settings: FunctionSettings): void {
     const { intake, table, manifests, converter, committer, observability } = parts;
+    const { tableUri, captureQueueUrl, manifestQueueUrl } = settings;
     const outputs: Record<string, string> = {
+      Settings: this.toJsonString(environmentOf(settings)),
       CaptureBucket: intake.bucket.bucketName,
       TableUri: tableUri,
       LogTable: table.logTable?.tableName ?? "none",

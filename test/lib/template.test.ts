@@ -401,3 +401,17 @@ test("outputs name the Spark settings of the very log store, scheme and region",
   for (const name of ["SparkRead", "AthenaStatement", "DuckDbStatement", "DeltaRsStatement"])
     expect(outputs).toHaveProperty(name);
 });
+
+test("the output Settings is the functions' environment, for the command line to read as they do", () => {
+  const { Outputs, Resources } = templateOf({});
+  const settings = Outputs.Settings?.Value as { "Fn::Join": [string, unknown[]] };
+  const text = settings["Fn::Join"][1].map((part) =>
+    typeof part === "string" ? part : JSON.stringify(part).replaceAll('"', "'"),
+  );
+  const environments = Object.values(Resources)
+    .filter(({ Type }) => Type === "AWS::Lambda::Function")
+    .map(({ Properties }) => Properties.Environment as { Variables: object } | undefined);
+  const names = Object.keys(JSON.parse(text.join("")) as object);
+  expect(names).toContain("DELTACAP_TABLE");
+  expect(Object.keys(environments[0]?.Variables ?? {})).toEqual(expect.arrayContaining(names));
+});
