@@ -10,6 +10,13 @@ export interface DecompressionLimits {
   readonly decompressedFloor: number;
 }
 
+/**
+ * Compressed bytes that a decompressor gets at once: at first so few that a bomb is judged by what it has consumed, not by a
+ * large chunk of which a corner made gigabytes; then a share of what came before.
+ */
+const FIRST_PIECE = 4096;
+const PIECE_SHARE = 1 / 4;
+
 /** Bytes that tell the compression: a gzip member's magic and method, or a zstd frame's magic. */
 const MAGIC_LENGTH = 4;
 
@@ -27,8 +34,13 @@ export async function* decompressed(
   let compressedBytes = 0;
   const counted = async function* () {
     for await (const chunk of rejoined(first, iterator)) {
-      compressedBytes += chunk.length;
-      yield chunk;
+      for (let at = 0; at < chunk.length; ) {
+        const length = Math.max(FIRST_PIECE, Math.floor(compressedBytes * PIECE_SHARE));
+        const piece = chunk.subarray(at, at + length);
+        at += piece.length;
+        compressedBytes += piece.length;
+        yield piece;
+      }
     }
   };
   const compression = compressionOf(first);

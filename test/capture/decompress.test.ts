@@ -135,6 +135,15 @@ describe("decompression bombs", () => {
     expect(packets).toBeLessThan((5 * MiB) / 16);
   });
 
+  test("a bomb that comes in one chunk is judged by what was consumed of it", async () => {
+    const head = gzipSync(concatenated(pcap({}, []), new Uint8Array(16 * MiB)), { level: 9 });
+    const chunk = concatenated(head, filling(2 * MiB));
+    let packets = 0;
+    const reading = readCapture(inChunks(chunk), nodeDecompressors, () => packets++, limits);
+    await expect(reading).rejects.toThrow(RejectedError);
+    expect(packets).toBeLessThan((5 * MiB) / 16);
+  });
+
   test("below the floor any ratio passes: idle buses compress well", async () => {
     const idle = gzipSync(concatenated(pcap({}, []), new Uint8Array(3 * MiB)));
     expect((await read(inChunks(idle))).end.kind).toBe("complete");
