@@ -2,16 +2,20 @@ import { parseArgs } from "node:util";
 import { RejectedError, RetryableError, TableRefusedError } from "../src/errors.ts";
 import { type Command, ExitCode, type Terminal, UsageError } from "./command.ts";
 import { convert } from "./commands/convert.ts";
+import { cost } from "./commands/cost.ts";
 import { exportCapture } from "./commands/export.ts";
 import { forget } from "./commands/forget.ts";
 import { ingest } from "./commands/ingest.ts";
 import { inspect } from "./commands/inspect.ts";
 import { log } from "./commands/log.ts";
 import { optimize } from "./commands/optimize.ts";
+import { pause, resume } from "./commands/pause.ts";
 import { sql } from "./commands/sql.ts";
+import { status } from "./commands/status.ts";
 import { vacuum } from "./commands/vacuum.ts";
+import { deployedStack, type OpenStack } from "./stack.ts";
 
-const commands: readonly Command[] = [
+const localCommands: readonly Command[] = [
   ingest,
   convert,
   inspect,
@@ -21,18 +25,27 @@ const commands: readonly Command[] = [
   optimize,
   vacuum,
   forget,
+  cost,
 ];
 
-/** Runs the command line and returns the exit code. */
-export async function main(argv: readonly string[], terminal: Terminal): Promise<number> {
+/** Those that look after a deployed stack. */
+const stackCommands: readonly ((open: OpenStack) => Command)[] = [status, pause, resume];
+
+/** Runs the command line and returns the exit code. `open` finds the stack that a command names. */
+export async function main(
+  argv: readonly string[],
+  terminal: Terminal,
+  open: OpenStack = deployedStack,
+): Promise<number> {
+  const commands = [...localCommands, ...stackCommands.map((command) => command(open))];
   const [name, ...args] = argv;
   if (name === undefined || name === "--help" || name === "-h" || name === "help") {
-    terminal.out(overview());
+    terminal.out(overview(commands));
     return name === undefined ? ExitCode.usage : ExitCode.ok;
   }
   const command = commands.find((candidate) => candidate.name === name);
   if (command === undefined) {
-    terminal.err(`deltacap: there is no command "${name}"\n\n${overview()}`);
+    terminal.err(`deltacap: there is no command "${name}"\n\n${overview(commands)}`);
     return ExitCode.usage;
   }
   try {
@@ -79,7 +92,7 @@ function explain(command: Command, error: unknown, terminal: Terminal): number {
   return ExitCode.environment;
 }
 
-function overview(): string {
+function overview(commands: readonly Command[]): string {
   const width = Math.max(...commands.map((command) => command.name.length));
   const lines = commands.map((command) => `  ${command.name.padEnd(width)}  ${command.summary}`);
   return `deltacap: packet captures into a Delta Lake table, exactly once

@@ -1,0 +1,98 @@
+import { type CostLine, costAssumptions, type FleetCost, fleetCost } from "../../src/fleet-cost.ts";
+import { prices, pricesAsOf } from "../../src/list-prices.ts";
+import { type Command, ExitCode, type OptionValues, required, UsageError } from "../command.ts";
+import { textTable } from "../text-table.ts";
+
+export const cost: Command = {
+  name: "cost",
+  summary: "what AWS bills a day for a fleet, from list prices",
+  help: `Usage: deltacap cost --vehicles N --objects N --bytes N --packets N [--bundle N] [--json]
+
+Adds up the AWS bill of a day from the list prices of US East (N. Virginia) as of ${pricesAsOf}, without free tiers and discounts, and
+shows each service's share. What is kept in S3 is named apart: it depends on how long you keep it.
+
+  --vehicles N    vehicles that upload
+  --objects N     objects that each of them uploads a day
+  --bytes N       bytes of an object: 50_000, 50KB, 5MB
+  --packets N     packets in an object
+  --bundle N      captures that the gateway puts into one object, back to back; 1 if it is not given
+  --json          one JSON object
+`,
+  options: {
+    vehicles: { type: "string" },
+    objects: { type: "string" },
+    bytes: { type: "string" },
+    packets: { type: "string" },
+    bundle: { type: "string" },
+    json: { type: "boolean" },
+  },
+  run: async (positionals, options, terminal) => {
+    if (positionals.length > 0)
+      throw new UsageError(`cost takes options only, and there is ${positionals[0]}`);
+    const bundle = options.bundle === undefined ? 1 : amount(options, "bundle");
+    const fleet = {
+      vehicles: amount(options, "vehicles"),
+      objectsPerVehicle: amount(options, "objects") / bundle,
+      bytesPerObject: amount(options, "bytes") * bundle,
+      packetsPerObject: amount(options, "packets") * bundle,
+    };
+    const bill = fleetCost(fleet, prices, costAssumptions);
+    terminal.out(
+      options.json === true
+        ? `${JSON.stringify({ fleet, pricesAsOf, ...bill })}\n`
+        : billText(bill, fleet.vehicles),
+    );
+    return ExitCode.ok;
+  },
+};
+
+const units: Readonly<Record<string, number>> = { "": 1, B: 1, KB: 1e3, MB: 1e6, GB: 1e9, K: 1e3, M: 1e6 };
+
+/** A number greater than zero, with a unit and underscores if it has any. */
+function amount(options: OptionValues, name: string): number {
+  const text = required(options, name, "N");
+  const [, digits = "", unit = ""] = /^([\d_]+(?:\.\d+)?)\s*([A-Za-z]*)$/.exec(text) ?? [];
+  const value = Number(digits.replaceAll("_", "")) * (units[unit.toUpperCase()] ?? Number.NaN);
+  if (digits === "" || !(value > 0)) {
+    throw new UsageError(`--${name} is to be a number above zero, such as 100, 50KB or 5MB, and is ${text}`);
+  }
+  return value;
+}
+
+function billText(bill: FleetCost, vehicles: number): string {
+  const share = (dollars: number) => `${((100 * dollars) / bill.dollars).toFixed(1)}%`;
+  const services = [...new Set(bill.lines.map(({ service }) => service))];
+  const perService = services
+    .map((service) => ({ service, dollars: sum(bill.lines.filter((line) => line.service === service)) }))
+    .sort((a, b) => b.dollars - a.dollars);
+  return [
+    textTable(
+      ["service", "what", "amount a day", "unit", "$ a day", "share"],
+      bill.lines.map((line) => [
+        line.service,
+        line.what,
+        rounded(line.amount),
+        line.unit,
+        line.dollars.toFixed(2),
+        share(line.dollars),
+      ]),
+    ),
+    textTable(
+      ["service", "$ a day", "share"],
+      [
+        ...perService.map(({ service, dollars }) => [service, dollars.toFixed(2), share(dollars)]),
+        ["all", bill.dollars.toFixed(2), "100.0%"],
+      ],
+    ),
+    `A vehicle: $${((bill.dollars * 365) / 12 / vehicles).toFixed(4)} a month.\n` +
+      `Not in the sum: each day of captures that is kept costs $${bill.keptCaptures.toFixed(2)} a day, each day of the table $${bill.keptTable.toFixed(2)}.\n`,
+  ].join("\n");
+}
+
+function sum(lines: readonly CostLine[]): number {
+  return lines.reduce((total, { dollars }) => total + dollars, 0);
+}
+
+function rounded(value: number): string {
+  return String(value >= 100 ? Math.round(value) : Number(value.toPrecision(3)));
+}
