@@ -8,18 +8,25 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DynamoDbLogStore } from "../../../src/aws/dynamodb-log-store.ts";
 import { S3ObjectStore } from "../../../src/aws/s3-object-store.ts";
 import { type TableLocation, tableLocation } from "../../../src/aws/table-location.ts";
-import { commitFileName } from "../../../src/delta/log-store.ts";
+import { ConditionalLogStore } from "../../../src/delta/conditional-log-store.ts";
+import { commitFileName, type LogStore } from "../../../src/delta/log-store.ts";
 import { CommitInDoubtError, RetryableError } from "../../../src/errors.ts";
 import type { ObjectStore } from "../../../src/manifest/object-store.ts";
 import { openServers, type Servers } from "../../support/aws/servers.ts";
 
 /** Of an environment with deltalake 1.6.0, the last version that keeps Spark's DynamoDB log store. */
 const python = process.env.DELTACAP_DELTA_RS_PYTHON;
+/** Of an environment with a later one, which commits by conditional puts alone. */
+const newestPython = process.env.DELTACAP_DELTA_RS_NEWEST_PYTHON;
 const endpoint = process.env.DELTACAP_S3_ENDPOINT;
 const COMMITS = Number(process.env.DELTACAP_DELTA_RS_COMMITS ?? "100");
 
 /** Rows of ours begin here. */
 const OURS = 1_000_000;
+
+type LogStoreKind = "dynamodb" | "conditional";
+
+const AT_ONCE = `at once, ${COMMITS} commits each: every row once, versions contiguous, no item incomplete`;
 
 describe.skipIf(python === undefined || endpoint === undefined)(
   "deltalake 1.6.0 and this log store on one table (skipped without DELTACAP_DELTA_RS_PYTHON and DELTACAP_S3_ENDPOINT)",
@@ -30,79 +37,107 @@ describe.skipIf(python === undefined || endpoint === undefined)(
     });
     afterAll(async () => await servers.close());
 
-    test(`at once, ${COMMITS} commits each: every row once, versions contiguous, no item incomplete`, {
-      timeout: 600_000,
-    }, async () => {
-      const table = await createTable(servers);
-      const { log, store } = writer(servers, table);
-      const theirs = deltaRs(servers, table, "append", "0", String(COMMITS));
-      let version = 1;
-      let conflicts = 0;
-      for (let i = 0; i < COMMITS; i++) {
-        // Ours is faster: it waits for the other one, not always as long, so that both meet again and again.
-        await untilVersion(store, 2 * i - (i % 3));
-        const body = await appendOf(store, OURS + i);
-        while ((await log.commit(version, body)) === "conflict") {
-          conflicts++;
-          version++;
-        }
-        version++;
-      }
-      await theirs;
-      await log.settled();
-      const expected = [0, OURS].flatMap((first) => Array.from({ length: COMMITS }, (_, i) => first + i));
-      await expectWhole(servers, table, expected);
-      const writers = await Promise.all(
-        Array.from({ length: 2 * COMMITS }, async (_, i) => {
-          const text = new TextDecoder().decode((await log.read(commitFileName(i + 1))) ?? new Uint8Array());
-          return text.includes("ours-") ? "ours" : "theirs";
-        }),
-      );
-      const turns = writers.filter((who, i) => who !== writers[i + 1]).length;
-      console.log(`note: ${conflicts} of our commits met a conflict, the writers took ${turns} turns`);
-      expect(turns).toBeGreaterThan(COMMITS / 4);
+    test(AT_ONCE, { timeout: 600_000 }, async () => {
+      await commitAtOnce(servers, "dynamodb");
     });
 
     test("it repairs a commit that we left prepared", async () => {
-      const table = await createTable(servers);
-      const { log, store } = writer(servers, table, "dies");
+      const table = await createTable(servers, "dynamodb");
+      const { log, store } = writer(servers, table, "dynamodb", "dies");
       const body = await appendOf(store, OURS);
       await expect(log.commit(1, body)).rejects.toThrow(CommitInDoubtError);
       expect(await incomplete(servers, table)).toEqual([commitFileName(1)]);
-      await deltaRs(servers, table, "append", "0", "1");
-      await expectWhole(servers, table, [0, OURS]);
+      await deltaRs(servers, table, "dynamodb", "append", "0", "1");
+      await expectWhole(servers, table, "dynamodb", [0, OURS]);
     });
 
     test("we repair a commit that it left prepared", async () => {
-      const table = await createTable(servers);
-      await deltaRs(servers, table, "append", "0", "1");
+      const table = await createTable(servers, "dynamodb");
+      await deltaRs(servers, table, "dynamodb", "append", "0", "1");
       await unprepare(servers, table, 1);
-      const { log, store } = writer(servers, table);
+      const { log, store, settled } = writer(servers, table, "dynamodb");
       await log.repair();
       expect(await log.commit(2, await appendOf(store, OURS))).toBe("committed");
-      await log.settled();
-      await expectWhole(servers, table, [0, OURS]);
+      await settled();
+      await expectWhole(servers, table, "dynamodb", [0, OURS]);
     });
   },
 );
 
-async function createTable(servers: Servers): Promise<TableLocation> {
+describe.skipIf(newestPython === undefined || endpoint === undefined)(
+  "the newest deltalake and the conditional log store on one table (skipped without DELTACAP_DELTA_RS_NEWEST_PYTHON and DELTACAP_S3_ENDPOINT)",
+  () => {
+    test(AT_ONCE, { timeout: 600_000 }, async () => {
+      const servers = await openServers();
+      await commitAtOnce(servers, "conditional");
+      await servers.close();
+    });
+  },
+);
+
+/** Both append to one table until each has made its commits. */
+async function commitAtOnce(servers: Servers, kind: LogStoreKind): Promise<void> {
+  const table = await createTable(servers, kind);
+  const { log, store, settled } = writer(servers, table, kind);
+  const theirs = deltaRs(servers, table, kind, "append", "0", String(COMMITS));
+  let version = 1;
+  let conflicts = 0;
+  for (let i = 0; i < COMMITS; i++) {
+    // Ours is faster: it waits for the other one, not always as long, so that both meet again and again.
+    await untilVersion(store, 2 * i - (i % 3));
+    const body = await appendOf(store, OURS + i);
+    while ((await log.commit(version, body)) === "conflict") {
+      conflicts++;
+      version++;
+    }
+    version++;
+  }
+  await theirs;
+  await settled();
+  const expected = [0, OURS].flatMap((first) => Array.from({ length: COMMITS }, (_, i) => first + i));
+  await expectWhole(servers, table, kind, expected);
+  const writers = await Promise.all(
+    Array.from({ length: 2 * COMMITS }, async (_, i) => {
+      const text = new TextDecoder().decode((await log.read(commitFileName(i + 1))) ?? new Uint8Array());
+      return text.includes("ours-") ? "ours" : "theirs";
+    }),
+  );
+  const turns = writers.filter((who, i) => who !== writers[i + 1]).length;
+  console.log(`note: ${conflicts} of our commits met a conflict, the writers took ${turns} turns`);
+  expect(turns).toBeGreaterThan(COMMITS / 4);
+}
+
+async function createTable(servers: Servers, kind: LogStoreKind): Promise<TableLocation> {
   const table = tableLocation(`s3://${servers.bucket}/lake/shared-${randomUUID()}`);
-  await deltaRs(servers, table, "create");
+  await deltaRs(servers, table, kind, "create");
   return table;
 }
 
 /** The program's last line. It prints the table's newest version, and for `read` the rows' ids. */
-async function deltaRs(servers: Servers, { tablePath }: TableLocation, action: string, ...numbers: string[]) {
+async function deltaRs(
+  servers: Servers,
+  { tablePath }: TableLocation,
+  kind: LogStoreKind,
+  action: string,
+  ...numbers: string[]
+) {
   const script = join(import.meta.dirname, "second_writer.py");
-  const values = [script, action, tablePath, endpoint ?? "", servers.logTable, ...numbers];
-  const { stdout } = await promisify(execFile)(python ?? "", values, { maxBuffer: 2 ** 26 });
+  const logTable = kind === "dynamodb" ? servers.logTable : "-";
+  const values = [script, action, tablePath, endpoint ?? "", logTable, ...numbers];
+  const program = (kind === "dynamodb" ? python : newestPython) ?? "";
+  const { stdout } = await promisify(execFile)(program, values, { maxBuffer: 2 ** 26 });
   return JSON.parse(stdout.trim().split("\n").at(-1) ?? "") as { version: number; ids?: number[] };
 }
 
 /** A writer of ours. One that "dies" never gets to put N.json. */
-function writer(servers: Servers, table: TableLocation, fate: "lives" | "dies" = "lives") {
+function writer(
+  servers: Servers,
+  table: TableLocation,
+  kind: LogStoreKind,
+  fate: "lives" | "dies" = "lives",
+): { log: LogStore; store: S3ObjectStore; settled: () => Promise<void> } {
   const store = new S3ObjectStore(servers.clients.s3, table);
+  if (kind === "conditional") return { log: new ConditionalLogStore(store), store, settled: async () => {} };
   const log = new DynamoDbLogStore({
     dynamodb: servers.clients.dynamodb,
     logTable: servers.logTable,
@@ -111,7 +146,7 @@ function writer(servers: Servers, table: TableLocation, fate: "lives" | "dies" =
     now: Date.now,
     newId: randomUUID,
   });
-  return { log, store };
+  return { log, store, settled: () => log.settled() };
 }
 
 /** The store, killed at the commit point. */
@@ -178,8 +213,13 @@ async function unprepare(servers: Servers, table: TableLocation, version: number
   );
 }
 
-async function expectWhole(servers: Servers, table: TableLocation, ids: readonly number[]): Promise<void> {
-  const read = await deltaRs(servers, table, "read");
+async function expectWhole(
+  servers: Servers,
+  table: TableLocation,
+  kind: LogStoreKind,
+  ids: readonly number[],
+): Promise<void> {
+  const read = await deltaRs(servers, table, kind, "read");
   expect(read.ids).toEqual(ids);
   expect(read.version).toBe(ids.length);
   const store = new S3ObjectStore(servers.clients.s3, table);

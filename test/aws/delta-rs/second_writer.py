@@ -1,6 +1,7 @@
-"""The independent second writer: deltalake 1.6.0, which keeps Spark's DynamoDB log store. Called by delta-rs.test.ts.
+"""The independent second writer: deltalake 1.6.0, which keeps Spark's DynamoDB log store, or a later one, which commits by
+conditional puts alone. Called by second-writer.test.ts.
 
-second_writer.py create|append|read URI ENDPOINT LOG_TABLE [FIRST COUNT]
+second_writer.py create|append|read URI ENDPOINT LOG_TABLE|- [FIRST COUNT]
 """
 import json
 import os
@@ -27,9 +28,9 @@ def main(action, uri, endpoint, log_table, *numbers):
         "AWS_REGION": "eu-central-1",
         "AWS_ACCESS_KEY_ID": "test",
         "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_S3_LOCKING_PROVIDER": "dynamodb",
-        "DELTA_DYNAMO_TABLE_NAME": log_table,
     }
+    if log_table != "-":
+        options |= {"AWS_S3_LOCKING_PROVIDER": "dynamodb", "DELTA_DYNAMO_TABLE_NAME": log_table}
     started = time.monotonic()
     if action == "create":
         write_deltalake(uri, rows([]), storage_options=options)
