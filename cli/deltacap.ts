@@ -12,6 +12,7 @@ import { optimize } from "./commands/optimize.ts";
 import { pause, resume } from "./commands/pause.ts";
 import { sql } from "./commands/sql.ts";
 import { status } from "./commands/status.ts";
+import { trace } from "./commands/trace.ts";
 import { vacuum } from "./commands/vacuum.ts";
 import { deployedStack, type OpenStack } from "./stack.ts";
 
@@ -29,7 +30,7 @@ const localCommands: readonly Command[] = [
 ];
 
 /** Those that look after a deployed stack. */
-const stackCommands: readonly ((open: OpenStack) => Command)[] = [status, pause, resume];
+const stackCommands: readonly ((open: OpenStack) => Command)[] = [status, trace, pause, resume];
 
 /** Runs the command line and returns the exit code. `open` finds the stack that a command names. */
 export async function main(

@@ -47,6 +47,8 @@ export class S3Server implements Service {
         return { status: 200 };
       case "ListObjectsV2":
         return listObjects(bucket, exchange.query, this.pageSize);
+      case "ListObjectVersions":
+        return listVersions(bucket, exchange.query);
       case "PutObject":
         return putObject(bucket, exchange);
       case "UploadPartCopy":
@@ -84,6 +86,7 @@ function operationOf({ method, path, query, headers }: Exchange): string {
     if (method === "PUT") return query.has("versioning") ? "PutBucketVersioning" : "CreateBucket";
     if (method === "HEAD") return "HeadBucket";
     if (method === "GET" && query.get("list-type") === "2") return "ListObjectsV2";
+    if (method === "GET" && query.has("versions")) return "ListObjectVersions";
     if (method === "POST" && query.has("delete")) return "DeleteObjects";
   } else if (query.has("uploads") && method === "POST") return "CreateMultipartUpload";
   else if (query.has("uploadId")) {
@@ -185,6 +188,15 @@ function listObjects(bucket: Bucket, query: URLSearchParams, pageSize: number): 
   return xml(
     `<ListBucketResult><Prefix>${escaped(prefix)}</Prefix><KeyCount>${page.length}</KeyCount><MaxKeys>${limit}</MaxKeys><IsTruncated>${truncated}</IsTruncated>${next}${contents.join("")}</ListBucketResult>`,
   );
+}
+
+/** All on one page. Delete markers are left out: nobody asks for them. */
+function listVersions(bucket: Bucket, query: URLSearchParams): Reply {
+  const versions = bucket.versionsOf(query.get("prefix") ?? "").map(({ object, latest }) => {
+    const modified = new Date(object.modifiedMs).toISOString();
+    return `<Version><Key>${escaped(object.key)}</Key><VersionId>${object.versionId}</VersionId><IsLatest>${latest}</IsLatest><LastModified>${modified}</LastModified><ETag>${escaped(object.eTag)}</ETag><Size>${object.body.length}</Size></Version>`;
+  });
+  return xml(`<ListVersionsResult><IsTruncated>false</IsTruncated>${versions.join("")}</ListVersionsResult>`);
 }
 
 function deleteObject(bucket: Bucket, exchange: Exchange): Reply {

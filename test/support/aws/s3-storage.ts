@@ -101,6 +101,17 @@ export class Bucket {
     );
   }
 
+  /** Versions of keys that begin so, by key, newest first, as S3 lists them. */
+  versionsOf(prefix: string): { readonly object: StoredObject; readonly latest: boolean }[] {
+    const keys = [...this.#objects.keys()].filter((key) => key.startsWith(prefix));
+    keys.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+    return keys.flatMap((key) =>
+      (this.#objects.get(key) ?? [])
+        .toReversed()
+        .flatMap((object, i) => (object === null ? [] : [{ object, latest: i === 0 }])),
+    );
+  }
+
   /** Keys in the order of their UTF-8 bytes. */
   keys(): string[] {
     const present = [...this.#objects.keys()].filter((key) => this.current(key) !== null);

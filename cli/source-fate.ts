@@ -1,0 +1,101 @@
+import { createHash } from "node:crypto";
+import { type CaptureObject, captureUri } from "../src/aws/capture-objects.ts";
+import { deployedLedger, deployedTable } from "../src/aws/deployed-table.ts";
+import { S3CaptureStore } from "../src/aws/s3-capture-store.ts";
+import { decodedPath } from "../src/delta/commit-body.ts";
+import { findSources } from "../src/delta/find-sources.ts";
+import type { LogStore } from "../src/delta/log-store.ts";
+import { readCommit } from "../src/delta/snapshot.ts";
+import { TableRefusedError } from "../src/errors.ts";
+import type { LedgerEntry } from "../src/manifest/ledger.ts";
+import { type SourceId, sourceId } from "../src/manifest/source-id.ts";
+import { sha256 } from "../src/node/hash.ts";
+import { UsageError } from "./command.ts";
+import type { DeployedStack } from "./stack.ts";
+
+const DAY = 86_400_000;
+
+/** What became of a source, as ledger and log tell it. */
+export type SourceFate =
+  | (LedgerEntry & { readonly status: "committed" } & CommittedFiles)
+  | Exclude<LedgerEntry, { status: "committed" }>
+  | { readonly status: "unknown"; readonly advice: string };
+
+interface CommittedFiles {
+  /** Where it was found. */
+  readonly told_by: "ledger" | "log";
+  /** ISO 8601; null where the log no longer has the commit. */
+  readonly committed: string | null;
+  /** Files that its batch added in that version, relative to the table: those of the whole commit where the batch is not known. */
+  readonly files: readonly string[];
+}
+
+/** Bucket and key of `s3://bucket/key`. Throws `UsageError` for what is none. `what` names the argument. */
+export function objectUri(uri: string, what: string): { readonly bucket: string; readonly key: string } {
+  const match = /^s3a?:\/\/([^/]+)\/?(.*)$/s.exec(uri);
+  if (match === null) throw new UsageError(`${uri}: ${what} as s3://bucket/key is expected`);
+  return { bucket: match[1] ?? "", key: match[2] ?? "" };
+}
+
+/** The object version's id. Reads the whole object where the stack hashes content, since eTags of KMS say nothing of it. */
+export async function idOf({ settings, clients }: DeployedStack, object: CaptureObject): Promise<SourceId> {
+  if (!settings.hashContent) return sourceId(object, sha256);
+  const hash = createHash("sha256");
+  const source = { ...object, capture: captureUri(object), vehicleId: null };
+  for await (const chunk of new S3CaptureStore(clients.s3).open(source)) hash.update(chunk);
+  return sourceId({ ...object, eTag: hash.digest("hex") }, sha256);
+}
+
+/** Whether the ledger may have forgotten what was uploaded then. */
+export function isBeyondLedger({ settings, now }: DeployedStack, uploadedMs: number): boolean {
+  return uploadedMs < now() - settings.ledgerDays * DAY;
+}
+
+/**
+ * What became of a source: the ledger's word, and the log's where the ledger may have forgotten it. `uploadedMs` is null where that
+ * is not known. Cost: two requests; beyond the ledger's horizon every commit of the log is read.
+ */
+export async function fateOf(
+  stack: DeployedStack,
+  id: SourceId,
+  uploadedMs: number | null,
+): Promise<SourceFate> {
+  const { log } = deployedTable(stack.clients, stack.settings);
+  const entry = (await deployedLedger(stack.clients, stack.settings).lookup([id])).get(id);
+  if (entry?.status === "committed") {
+    return { ...entry, told_by: "ledger", ...(await filesOf(log, entry.version, entry.batchId)) };
+  }
+  if (entry !== undefined) return entry;
+  if (uploadedMs !== null && !isBeyondLedger(stack, uploadedMs)) return { status: "unknown", advice: ADVICE };
+  const { versions, complete } = await findSources(log, new Set([id]));
+  const version = versions.get(id);
+  if (version !== undefined)
+    return { status: "committed", version, told_by: "log", ...(await filesOf(log, version)) };
+  return { status: "unknown", advice: complete ? ADVICE : FORGOTTEN };
+}
+
+const ADVICE =
+  'not in the table: it waits in a queue (deltacap status), was given up (deltacap retry --dead-letters), or was never announced ("deltacap retry CAPTURE" does)';
+const FORGOTTEN =
+  "not known: it is older than the ledger remembers, and the log's first commits are gone. Look in the table: select count(*) from packets where capture = '...'";
+
+async function filesOf(
+  log: LogStore,
+  version: number,
+  batchId?: string,
+): Promise<Omit<CommittedFiles, "told_by">> {
+  try {
+    const actions = await readCommit(log, version);
+    const timestamp = actions.find(({ commitInfo }) => commitInfo !== undefined)?.commitInfo?.timestamp;
+    const paths = actions.flatMap(({ add }) => (add === undefined ? [] : [decodedPath(add.path)]));
+    const ofBatch = batchId === undefined ? [] : paths.filter((path) => path.includes(batchId));
+    return {
+      committed: timestamp === undefined ? null : new Date(timestamp).toISOString(),
+      files: ofBatch.length > 0 ? ofBatch : paths,
+    };
+  } catch (error) {
+    // Cleaned up by another engine, as tables' properties allow.
+    if (error instanceof TableRefusedError) return { committed: null, files: [] };
+    throw error;
+  }
+}
