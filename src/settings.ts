@@ -64,6 +64,12 @@ export const committerRun = {
 /** Seconds of the converter's timeout that are left for the put of its files and its manifest. */
 export const converterReserveSeconds = 30;
 
+/**
+ * Seconds of maintenance's timeout in which no group of files is begun any more: for what was begun, of which merging a group and
+ * committing it takes longest.
+ */
+export const maintenanceReserveSeconds = 180;
+
 /** Goes into each commit as its writer. */
 export const engineInfo = "deltacap/0.1.0";
 

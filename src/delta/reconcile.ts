@@ -8,6 +8,8 @@ import { type LogSegment, readCommits, readLogSegment } from "./snapshot.ts";
 /** A table's whole state at one version (Delta protocol, "Action Reconciliation"). */
 export interface ReconciledLog {
   readonly version: number;
+  /** Of the checkpoint that the state was read from; null where it was read from commits alone. */
+  readonly checkpointVersion: number | null;
   readonly protocol: Protocol;
   readonly metadata: Metadata;
   /** The newest of each application. */
@@ -40,6 +42,7 @@ export async function reconcileLog(log: LogStore, version?: number): Promise<Rec
   }
   return {
     version: lastVersion(segment),
+    checkpointVersion: segment.checkpoint?.version ?? null,
     protocol,
     metadata,
     transactions: [...state.transactions.values()],

@@ -1,0 +1,97 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
+import { Logger } from "@aws-lambda-powertools/logger";
+import { Metrics, MetricUnit } from "@aws-lambda-powertools/metrics";
+import type { Context } from "aws-lambda";
+import { createClients } from "../../src/aws/clients.ts";
+import { deployedTable } from "../../src/aws/deployed-table.ts";
+import { type MaintenanceReport, maintainTable } from "../../src/maintain-table.ts";
+import { nodePageCompressor } from "../../src/node/page-compressor.ts";
+import { nodeParquetWriter } from "../../src/node/parquet.ts";
+import {
+  engineInfo,
+  maintenanceReserveSeconds,
+  metricsNamespace,
+  optimizeDefaults,
+  settingsFrom,
+} from "../../src/settings.ts";
+
+const HOUR = 3_600_000;
+
+const settings = settingsFrom([
+  "tableUri",
+  "tableScheme",
+  "logStore",
+  "logTable",
+  "checkpointInterval",
+  "optimize",
+  "vacuum",
+  "vacuumHours",
+]);
+const logger = new Logger({ serviceName: "maintenance" });
+const metrics = new Metrics({ namespace: metricsNamespace, serviceName: "maintenance" });
+const { log, store, sharedLog } = deployedTable(createClients({}), settings);
+const ports = {
+  log,
+  table: store,
+  parquet: nodeParquetWriter,
+  checkpointCompressor: nodePageCompressor,
+  now: Date.now,
+  newId: randomUUID,
+  random: Math.random,
+  sleep: setTimeout,
+  engineInfo,
+};
+
+/** Invoked by a schedule; takes no event. A checkpoint that fails has a metric of its own, and is tried again by the next run. */
+export const handler = async (_event: unknown, context: Context): Promise<void> => {
+  logger.addContext(context);
+  const remaining = context.getRemainingTimeInMillis();
+  try {
+    const report = await maintainTable(ports, {
+      checkpointInterval: settings.checkpointInterval,
+      optimize: settings.optimize ? optimizeDefaults : null,
+      vacuumMs: settings.vacuum ? settings.vacuumHours * HOUR : null,
+      smallBytes: optimizeDefaults.smallBytes,
+      deadlineMs: Date.now() + remaining - maintenanceReserveSeconds * 1_000,
+    });
+    reportCheckpoint(report);
+    reportRewrites(report);
+  } finally {
+    await sharedLog?.settled();
+    metrics.publishStoredMetrics();
+  }
+};
+
+function reportCheckpoint({ checkpoint, smallFiles }: MaintenanceReport): void {
+  if (checkpoint === null) return;
+  if ("error" in checkpoint) {
+    logger.error("checkpoint failed", { error: checkpoint.error as Error, table: settings.tableUri });
+    metrics.addMetric("CheckpointFailures", MetricUnit.Count, 1);
+    return;
+  }
+  const { result } = checkpoint;
+  logger.info("checkpoint", { ...result, table: settings.tableUri });
+  if (result.outcome === "written") metrics.addMetric("Checkpoints", MetricUnit.Count, 1);
+  if (smallFiles !== null) metrics.addMetric("SmallFiles", MetricUnit.Count, smallFiles);
+}
+
+/** Throws after everything is told, so that the function's own error count has what failed. */
+function reportRewrites({ optimize, vacuum }: MaintenanceReport): void {
+  const failures: unknown[] = [];
+  for (const [step, outcome] of Object.entries({ optimize, vacuum })) {
+    if (outcome === null) continue;
+    if ("result" in outcome) logger.info(step, { ...outcome.result, table: settings.tableUri });
+    else {
+      logger.error(`${step} failed`, { error: outcome.error as Error, table: settings.tableUri });
+      failures.push(outcome.error);
+    }
+  }
+  if (optimize !== null && "result" in optimize) {
+    metrics.addMetric("Optimized", MetricUnit.Count, optimize.result.removedFiles);
+  }
+  if (vacuum !== null && "result" in vacuum) {
+    metrics.addMetric("Vacuumed", MetricUnit.Count, vacuum.result.files);
+  }
+  if (failures.length > 0) throw new AggregateError(failures, "maintenance is not complete");
+}
