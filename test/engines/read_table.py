@@ -4,6 +4,7 @@ Each engine gives the row count, the count of non-null values of every column, a
 are compared by the sum of their lengths. Differences are printed; the exit code is 1 when there is one.
 """
 import sys
+from urllib.parse import unquote
 
 import deltalake
 import duckdb
@@ -60,9 +61,14 @@ def duckdb_sums(files: list, schema: pa.Schema) -> dict:
 RUN_DEPENDENT = {"sum(ingested_at)"}
 
 
+def files_of(table: deltalake.DeltaTable) -> list:
+    """Paths of a local table's live files, which delta-rs gives percent-encoded."""
+    return [unquote(uri) for uri in table.file_uris()]
+
+
 def answers_of(path: str) -> dict:
     table = deltalake.DeltaTable(path)
-    files = table.file_uris()
+    files = files_of(table)
     by_delta_rs = table.to_pyarrow_table()
     schema = by_delta_rs.schema
     parts = ds.partitioning(pa.schema([("date", pa.date32())]), flavor="hive")

@@ -1,67 +1,77 @@
 /**
- * Deltacap as a process beside other engines: takes commands, one JSON object a line, and answers each with one line. The two
- * use cases on a local table, as the command line runs them, without its start.
+ * Deltacap as a process beside other engines: takes commands, one JSON object a line, and answers each with one line. The use
+ * cases on a local table, as the command line runs them, without its start.
  *
- *     {"table": DIR, "vehicle": "v1", "name": "a", "day": "2026-01-02", "packets": 100}   makes that capture, and ingests it
+ *     {"ingest": TABLE, "vehicle": "v1", "name": "a", "day": "2026-01-02", "packets": 60, "untimed": 0}
+ *         makes that capture, its first packets perhaps without a time, and ingests it
+ *     {"create": TABLE, "columns": 60}   an older table, without the columns beyond
+ *     {"checkpoint": TABLE}              of the newest version
+ *     {"run": ["optimize", TABLE]}       any command of the command line
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
+import { main } from "../../../cli/deltacap.ts";
 import { localTable } from "../../../cli/local-table.ts";
 import { PcapngWriter } from "../../../src/capture/capture-writer.ts";
+import { packetTable } from "../../../src/columns/packet-table.ts";
 import { convertCaptures } from "../../../src/convert-captures.ts";
+import { buildCheckpoint, putCheckpoint } from "../../../src/delta/checkpoint-writer.ts";
+import { createTableBody } from "../../../src/delta/commit-body.ts";
+import { reconcileLog } from "../../../src/delta/reconcile.ts";
 import { TableRefusedError } from "../../../src/errors.ts";
 import { fileSource } from "../../../src/local/file-capture-store.ts";
+import { FolderObjectStore } from "../../../src/local/folder-object-store.ts";
 import { KeyPattern } from "../../../src/manifest/key-pattern.ts";
 import { converterDefaults, defaultKeyPattern } from "../../../src/settings.ts";
 import { LINKTYPE_ETHERNET, Traffic, vehicleMix } from "../../support/traffic.ts";
 
-interface Order {
-  readonly table: string;
+interface Ingest {
+  readonly ingest: string;
   readonly vehicle: string;
   readonly name: string;
   readonly day: string;
   readonly packets: number;
+  readonly untimed: number;
 }
 
-/** What the capture holds, by those who made it: others must read the same from the table. */
-interface Content {
-  readonly rows: number;
-  readonly bytes: number;
-  readonly can_rows: number;
+type Order =
+  | Ingest
+  | { readonly create: string; readonly columns: number }
+  | { readonly checkpoint: string }
+  | { readonly run: readonly string[] };
+
+async function obey(order: Order): Promise<object> {
+  if ("ingest" in order) return await ingest(order);
+  if ("create" in order) return await create(order.create, order.columns);
+  if ("checkpoint" in order) return await checkpoint(order.checkpoint);
+  let text = "";
+  const out = (part: string) => {
+    text += part;
+  };
+  return { exit: await main(order.run, { out, err: out, interactive: false }), text };
 }
 
-type Answer =
-  | { outcome: "committed"; version: number; content: Content }
-  | { outcome: "refused" | "failed"; reason: string };
-
-async function ingest(order: Order): Promise<Answer> {
+async function ingest(order: Ingest): Promise<object> {
   const { path, content } = makeCapture(order);
-  const table = localTable(order.table);
-  try {
-    const committer = await table.committer([]);
-    const key = `${order.vehicle}/${order.name}.pcapng`;
-    const source = await fileSource({ path, key, size: content.bytes }, new KeyPattern(defaultKeyPattern));
-    const { manifest } = await convertCaptures([source], table.converter, converterDefaults);
-    if (manifest === null) return { outcome: "failed", reason: "the capture gave no manifest" };
-    const [result] = await committer.commit([manifest]);
-    if (result?.outcome !== "committed") return { outcome: "failed", reason: JSON.stringify(result) };
-    return { outcome: "committed", version: result.version, content };
-  } catch (error) {
-    const outcome = error instanceof TableRefusedError ? "refused" : "failed";
-    return { outcome, reason: error instanceof Error ? error.message : String(error) };
-  }
+  const table = localTable(order.ingest);
+  const committer = await table.committer([]);
+  const key = `${order.vehicle}/${order.name}.pcapng`;
+  const source = await fileSource({ path, key, size: content.bytes }, new KeyPattern(defaultKeyPattern));
+  const { manifest } = await convertCaptures([source], table.converter, converterDefaults);
+  if (manifest === null) return { outcome: "failed", reason: "the capture gave no manifest" };
+  const [result] = await committer.commit([manifest]);
+  if (result?.outcome !== "committed") return { outcome: "failed", reason: JSON.stringify(result) };
+  return { outcome: "committed", version: result.version, content };
 }
 
-/** Beside the table; the same traffic for the same name. */
-function makeCapture({ table, vehicle, name, day, packets }: Order): { path: string; content: Content } {
+/** Beside the table; the same traffic for the same name. `content`: what others must read from the table. */
+function makeCapture({ ingest: table, vehicle, name, day, packets, untimed }: Ingest) {
   const path = join(`${table}-captures`, vehicle, `${name}.pcapng`);
-  const traffic = new Traffic(
-    [...name].reduce((seed, char) => seed * 31 + char.charCodeAt(0), 7),
-    vehicleMix,
-  );
+  const seed = [...name].reduce((sum, char) => (sum * 31 + char.charCodeAt(0)) | 0, 7);
+  const traffic = new Traffic(seed, vehicleMix);
   const writer = new PcapngWriter();
-  const seconds = Date.parse(`${day}T00:00:00Z`) / 1000;
+  const midnight = Date.parse(`${day}T00:00:00Z`) / 1000;
   const content = { rows: packets, bytes: 0, can_rows: 0 };
   const parts: Uint8Array[] = [];
   for (let i = 0; i < packets; i++) {
@@ -75,7 +85,7 @@ function makeCapture({ table, vehicle, name, day, packets }: Order): { path: str
         interfaceId: isEthernet ? 0 : 1,
         interfaceName: isEthernet ? "eth0" : "can0",
         packetComment: null,
-        time: { seconds: seconds + i, nanoseconds: 123_456_789 },
+        time: i < untimed && isEthernet ? null : { seconds: midnight + i, nanoseconds: 123_456_789 },
         originalLength: bytes.length,
         bytes,
       }),
@@ -86,6 +96,23 @@ function makeCapture({ table, vehicle, name, day, packets }: Order): { path: str
   return { path, content };
 }
 
+async function create(folder: string, columns: number): Promise<object> {
+  const schema = { ...packetTable, columns: packetTable.columns.slice(0, columns) };
+  const identity = { txnId: "create", timestamp: Date.now(), engineInfo: "deltacap/older" };
+  return { outcome: await localTable(folder).log.commit(0, createTableBody(schema, "older", identity)) };
+}
+
+async function checkpoint(folder: string): Promise<object> {
+  const state = await reconcileLog(localTable(folder).log);
+  if (state === null) return { outcome: "failed", reason: "there is no table" };
+  const built = await buildCheckpoint(state, Date.now(), null);
+  return { outcome: await putCheckpoint(new FolderObjectStore(folder), built), version: built.version };
+}
+
 for await (const line of createInterface({ input: process.stdin })) {
-  process.stdout.write(`${JSON.stringify(await ingest(JSON.parse(line) as Order))}\n`);
+  const answer = await obey(JSON.parse(line) as Order).catch((error: unknown) => ({
+    outcome: error instanceof TableRefusedError ? "refused" : "failed",
+    reason: error instanceof Error ? error.message : String(error),
+  }));
+  process.stdout.write(`${JSON.stringify(answer)}\n`);
 }

@@ -38,20 +38,22 @@ def spark_session(jars: str, memory: str = "1g") -> SparkSession:
 
 
 class Deltacap:
-    """The engine as a process; each call is one capture, ingested or refused."""
+    """The engine as a process: see deltacap.ts for its orders."""
 
     def __init__(self, root: str):
         command = [os.environ.get("DELTACAP_NODE", "node"), "--import", "tsx", "test/engines/spark/deltacap.ts"]
         self.process = subprocess.Popen(command, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
-    def ingest(self, table: str, name: str, day: str = "2026-01-02", vehicle: str = "v1", packets: int = 60) -> dict:
-        order = {"table": table, "vehicle": vehicle, "name": name, "day": day, "packets": packets}
+    def order(self, **order) -> dict:
         self.process.stdin.write(json.dumps(order) + "\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         if line == "":
             raise RuntimeError(f"deltacap ended with {self.process.wait()}")
         return json.loads(line)
+
+    def ingest(self, table: str, name: str, day="2026-01-02", vehicle="v1", packets=60, untimed=0) -> dict:
+        return self.order(ingest=table, vehicle=vehicle, name=name, day=day, packets=packets, untimed=untimed)
 
     def close(self) -> None:
         self.process.stdin.close()
