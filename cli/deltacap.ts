@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { RejectedError, RetryableError, TableRefusedError } from "../src/errors.ts";
 import { type Command, ExitCode, type Terminal, UsageError } from "./command.ts";
+import { checkpoint } from "./commands/checkpoint.ts";
 import { convert } from "./commands/convert.ts";
 import { cost } from "./commands/cost.ts";
 import { exportCapture } from "./commands/export.ts";
@@ -10,6 +11,7 @@ import { inspect } from "./commands/inspect.ts";
 import { log } from "./commands/log.ts";
 import { optimize } from "./commands/optimize.ts";
 import { pause, resume } from "./commands/pause.ts";
+import { retry } from "./commands/retry.ts";
 import { sql } from "./commands/sql.ts";
 import { status } from "./commands/status.ts";
 import { trace } from "./commands/trace.ts";
@@ -23,6 +25,7 @@ const localCommands: readonly Command[] = [
   log,
   sql,
   exportCapture,
+  checkpoint,
   optimize,
   vacuum,
   forget,
@@ -30,7 +33,7 @@ const localCommands: readonly Command[] = [
 ];
 
 /** Those that look after a deployed stack. */
-const stackCommands: readonly ((open: OpenStack) => Command)[] = [status, trace, pause, resume];
+const stackCommands: readonly ((open: OpenStack) => Command)[] = [status, trace, retry, pause, resume];
 
 /** Runs the command line and returns the exit code. `open` finds the stack that a command names. */
 export async function main(

@@ -37,6 +37,14 @@ export function objectUri(uri: string, what: string): { readonly bucket: string;
   return { bucket: match[1] ?? "", key: match[2] ?? "" };
 }
 
+/** Throws `UsageError` for a bucket whose captures the converter would refuse. */
+export function requireCaptureBucket({ name, settings }: DeployedStack, bucket: string): void {
+  if (settings.captureBuckets.includes(bucket)) return;
+  throw new UsageError(
+    `the stack ${name} takes captures from ${settings.captureBuckets.map((known) => `s3://${known}`).join(", ")}, and not from s3://${bucket}`,
+  );
+}
+
 /** The object version's id. Reads the whole object where the stack hashes content, since eTags of KMS say nothing of it. */
 export async function idOf({ settings, clients }: DeployedStack, object: CaptureObject): Promise<SourceId> {
   if (!settings.hashContent) return sourceId(object, sha256);

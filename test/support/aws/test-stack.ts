@@ -9,12 +9,19 @@ import type { PipelineState } from "../../../src/aws/pipeline-switch.ts";
 import { S3CaptureStore } from "../../../src/aws/s3-capture-store.ts";
 import { SqsCaptureQueue } from "../../../src/aws/sqs-capture-queue.ts";
 import { Committer } from "../../../src/commit-manifests.ts";
+import { forgetVehicle } from "../../../src/forget-vehicle.ts";
 import { KeyPattern } from "../../../src/manifest/key-pattern.ts";
 import type { Manifest } from "../../../src/manifest/manifest.ts";
 import { nodeDecompressors } from "../../../src/node/compression.ts";
 import { sha256 } from "../../../src/node/hash.ts";
 import { nodeParquetWriter } from "../../../src/node/parquet.ts";
-import { converterDefaults, engineInfo, type FunctionSettings } from "../../../src/settings.ts";
+import { optimizeTable, type RewritePorts } from "../../../src/optimize-table.ts";
+import {
+  converterDefaults,
+  engineInfo,
+  type FunctionSettings,
+  optimizeDefaults,
+} from "../../../src/settings.ts";
 import type { Cloud } from "./cloud.ts";
 import { Deployment } from "./deployment.ts";
 
@@ -103,6 +110,30 @@ export class TestStack {
     await committer.commit(manifests, Number.POSITIVE_INFINITY);
     await this.table.sharedLog?.settled();
     return committer.snapshot.version;
+  }
+
+  /** Small files become one. */
+  async optimize(): Promise<void> {
+    await optimizeTable(this.#rewriter(), optimizeDefaults);
+  }
+
+  /** Removes a vehicle's rows. */
+  async forget(vehicleId: string): Promise<void> {
+    await forgetVehicle(vehicleId, this.#rewriter(), optimizeDefaults);
+  }
+
+  #rewriter(): RewritePorts {
+    const { log, store } = this.table;
+    return {
+      log,
+      table: store,
+      parquet: nodeParquetWriter,
+      now: Date.now,
+      newId: randomUUID,
+      random: Math.random,
+      sleep: setTimeout,
+      engineInfo,
+    };
   }
 
   /** Keys that the capture queue's messages announce, sorted. */

@@ -1,0 +1,60 @@
+import type { ObjectStore } from "../manifest/object-store.ts";
+import type { SourceId } from "../manifest/source-id.ts";
+import type { Add } from "./actions.ts";
+import { decodedPath } from "./commit-body.ts";
+import { DataFileReader, type RowGroupSummary } from "./data-file-reader.ts";
+import type { LogStore } from "./log-store.ts";
+import { reconcileLog } from "./reconcile.ts";
+import { fileColumnsOf } from "./rewritable-table.ts";
+import { mayHoldText } from "./skip-files.ts";
+
+const SOURCE = "source_id";
+const CAPTURE = "capture";
+const SOURCE_ONLY: ReadonlySet<string> = new Set([SOURCE]);
+
+/**
+ * Path of a live file that has rows of the source, or null when none has: files that were rewritten since are looked into too,
+ * whoever wrote them. `capture` is the rows' column of that name: by it, files are passed over unread. A file with a deletion
+ * vector counts as having them, since the vector is not read.
+ *
+ * Cost: the log's state, and of each file whose statistics do not exclude it the footer and one column. Throws
+ * `UnreadableFileError` for a file that cannot be read: it might have them.
+ */
+export async function fileWithSource(
+  { log, store }: { readonly log: LogStore; readonly store: ObjectStore },
+  { id, capture }: { readonly id: SourceId; readonly capture: string },
+): Promise<string | null> {
+  const state = await reconcileLog(log);
+  if (state === null) return null;
+  const columns = fileColumnsOf(state.metadata).filter(({ name }) => name === SOURCE);
+  for await (const actions of state.files()) {
+    for (const { add } of actions) {
+      if (add === undefined || !mayHoldText(add, CAPTURE, capture) || !mayHoldText(add, SOURCE, id)) continue;
+      const path = decodedPath(add.path);
+      if (hasDeletionVector(add)) return path;
+      const reader = await DataFileReader.open(store, path, add.size, columns);
+      if (await hasSource(reader, id)) return path;
+    }
+  }
+  return null;
+}
+
+async function hasSource(reader: DataFileReader, id: SourceId): Promise<boolean> {
+  for (const [index, summary] of reader.rowGroups.entries()) {
+    if (!mayHaveSource(summary, id)) continue;
+    const [column] = (await reader.read(index, SOURCE_ONLY)).columns;
+    if (column?.kind === "string" && column.dictionary.includes(id)) return true;
+  }
+  return false;
+}
+
+/** Ids are short: no writer cuts their bounds off. */
+function mayHaveSource({ ranges }: RowGroupSummary, id: SourceId): boolean {
+  const range = ranges.get(SOURCE);
+  if (typeof range?.min === "string" && id < range.min) return false;
+  return !(typeof range?.max === "string" && id > range.max && !id.startsWith(range.max));
+}
+
+function hasDeletionVector({ deletionVector }: Add): boolean {
+  return deletionVector !== undefined && deletionVector !== null;
+}
