@@ -15,7 +15,10 @@ export interface ColumnStatistics {
   readonly bounds: Bounds | null;
 }
 
-/** Collects the statistics of one file, row group by row group. Cost: one pass over the filtered columns. */
+/** Bounds of each column of one row group; null as {@link ColumnStatistics} has it. */
+export type GroupBounds = readonly (Bounds | null)[];
+
+/** Collects the statistics of one file, row group by row group. */
 export class FileStatistics {
   rows = 0;
   readonly #columns: readonly ColumnDefinition[];
@@ -29,13 +32,12 @@ export class FileStatistics {
     this.#bounds = columns.map(() => null);
   }
 
-  add(group: RowGroup): void {
+  /** `bounds`: as the file's writer found them; those of columns without statistics are left out. */
+  add(group: RowGroup, bounds: GroupBounds): void {
     this.rows += group.rows;
     group.columns.forEach((column, i) => {
       this.#nullCounts[i] = (this.#nullCounts[i] ?? 0) + column.nullCount;
-      if (this.#columns[i]?.statistics && column.nullCount < group.rows) {
-        this.#bounds[i] = union(this.#bounds[i] ?? null, columnBounds(column));
-      }
+      if (this.#columns[i]?.statistics) this.#bounds[i] = union(this.#bounds[i] ?? null, bounds[i] ?? null);
     });
   }
 
@@ -46,6 +48,16 @@ export class FileStatistics {
       bounds: this.#bounds[i] ?? null,
     }));
   }
+}
+
+/**
+ * Bounds of a row group, for writers that do not find them on their way. Cost: one pass over the columns that have
+ * statistics.
+ */
+export function groupBounds(columns: readonly ColumnDefinition[], group: RowGroup): GroupBounds {
+  return group.columns.map((column, i) =>
+    columns[i]?.statistics && column.nullCount < group.rows ? columnBounds(column) : null,
+  );
 }
 
 /** Bounds of a column with at least one value; null for types that have none. */

@@ -65,4 +65,8 @@ export class BinaryChunk implements ChunkEncoder {
   bounds(): null {
     return null;
   }
+
+  encodedBounds(): null {
+    return null;
+  }
 }

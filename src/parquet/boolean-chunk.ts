@@ -37,7 +37,11 @@ export class BooleanChunk implements ChunkEncoder {
     writePlainBooleans(this.#values, first, last, out);
   }
 
-  bounds(): EncodedBounds {
+  bounds(): null {
+    return null;
+  }
+
+  encodedBounds(): EncodedBounds {
     const min = new Uint8Array([this.#hasFalse ? 0 : 1]);
     const max = new Uint8Array([this.#hasTrue ? 1 : 0]);
     return { min, max, isMinExact: true, isMaxExact: true };

@@ -81,7 +81,7 @@ export class ChunkWriter {
       encoding: encoder.encoding,
       rows,
       nullCount: validity.nullCount,
-      bounds: encoder.bounds(),
+      bounds: encoder.encodedBounds(),
       uncompressedSize: sizes.uncompressedSize,
       compressedSize: output.offset - start,
       dictionaryPageOffset: hasDictionary ? start : null,

@@ -1,3 +1,4 @@
+import type { Bounds } from "../columns/statistics.ts";
 import type { ByteBuffer } from "./byte-buffer.ts";
 import type { Encoding } from "./format.ts";
 
@@ -30,6 +31,8 @@ export interface ChunkEncoder {
   writeDictionary(out: ByteBuffer): void;
   /** A data page's values, without definition levels. */
   writeValues(page: PageRange, out: ByteBuffer): void;
-  /** Null where statistics have none. */
-  bounds(): EncodedBounds | null;
+  /** Null where the file's statistics have none. */
+  bounds(): Bounds | null;
+  /** Null where the chunk's statistics have none. */
+  encodedBounds(): EncodedBounds | null;
 }

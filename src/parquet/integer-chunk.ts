@@ -1,4 +1,5 @@
 import type { Column } from "../columns/row-group.ts";
+import type { Bounds } from "../columns/statistics.ts";
 import type { ByteBuffer } from "./byte-buffer.ts";
 import type { ChunkEncoder, EncodedBounds, PageRange } from "./column-chunk.ts";
 import type { DeltaBinaryPacked } from "./delta-binary-packed.ts";
@@ -75,7 +76,11 @@ export class IntegerChunk implements ChunkEncoder, SampledNumbers {
     else writeIndices(this.#dictionary.indices, first, last, indexWidth(this.dictionaryEntries), out);
   }
 
-  bounds(): EncodedBounds {
+  bounds(): Bounds {
+    return { min: this.#min, max: this.#max };
+  }
+
+  encodedBounds(): EncodedBounds {
     return { min: int32Bytes(this.#min), max: int32Bytes(this.#max), isMinExact: true, isMaxExact: true };
   }
 

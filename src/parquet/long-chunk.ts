@@ -1,4 +1,5 @@
 import type { Column } from "../columns/row-group.ts";
+import type { Bounds } from "../columns/statistics.ts";
 import type { ByteBuffer } from "./byte-buffer.ts";
 import type { ChunkEncoder, EncodedBounds, PageRange } from "./column-chunk.ts";
 import type { DeltaBinaryPacked } from "./delta-binary-packed.ts";
@@ -83,7 +84,11 @@ export class LongChunk implements ChunkEncoder, SampledNumbers {
     else writeIndices(this.#dictionary.indices, first, last, indexWidth(this.dictionaryEntries), out);
   }
 
-  bounds(): EncodedBounds {
+  bounds(): Bounds {
+    return { min: this.#value(this.#min), max: this.#value(this.#max) };
+  }
+
+  encodedBounds(): EncodedBounds {
     return { min: this.#bytes(this.#min), max: this.#bytes(this.#max), isMinExact: true, isMaxExact: true };
   }
 
@@ -151,11 +156,13 @@ export class LongChunk implements ChunkEncoder, SampledNumbers {
     return this.#dictionary.encodeWide(lows, highs, count, limit);
   }
 
+  #value(index: number): bigint {
+    return (BigInt(this.#halves[2 * index + 1]!) << 32n) | BigInt(this.#halves[2 * index]! >>> 0);
+  }
+
   #bytes(index: number): Uint8Array {
     const bytes = new Uint8Array(8);
-    const view = new DataView(bytes.buffer);
-    view.setInt32(0, this.#halves[2 * index]!, true);
-    view.setInt32(4, this.#halves[2 * index + 1]!, true);
+    new DataView(bytes.buffer).setBigInt64(0, this.#value(index), true);
     return bytes;
   }
 }

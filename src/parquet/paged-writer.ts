@@ -1,4 +1,5 @@
 import type { Column, RowGroup } from "../columns/row-group.ts";
+import type { Bounds, GroupBounds } from "../columns/statistics.ts";
 import type { ColumnDefinition } from "../columns/table-schema.ts";
 import { BinaryChunk } from "./binary-chunk.ts";
 import { BooleanChunk } from "./boolean-chunk.ts";
@@ -69,15 +70,17 @@ class PagedWriter implements ParquetWriter {
     this.#idle = idle;
   }
 
-  async write(group: RowGroup): Promise<void> {
-    if (group.rows === 0) return;
+  async write(group: RowGroup): Promise<GroupBounds> {
+    if (group.rows === 0) return [];
     checkGroup(this.#columns, group);
     if (this.#rowGroups.length === 0) this.#output.append(magic());
     const encoders = this.#idle.pop() ?? new Encoders(this.#limits);
     try {
       const columns = [];
+      const bounds: (Bounds | null)[] = [];
       for (const [i, column] of group.columns.entries()) {
         const encoder = encoders.prepare(column, group.rows, this.#columns[i]!);
+        bounds.push(encoder === null ? null : encoder.bounds());
         columns.push(
           encoder === null
             ? await encoders.chunks.writeNulls(group.rows, this.#output)
@@ -86,6 +89,7 @@ class PagedWriter implements ParquetWriter {
         if (this.#output.full) await this.#output.drain();
       }
       this.#rowGroups.push({ rows: group.rows, columns });
+      return bounds;
     } finally {
       this.#idle.push(encoders);
     }

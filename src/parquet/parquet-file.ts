@@ -57,8 +57,7 @@ export class ParquetFile {
 
   /** The group's arrays are free again when this resolves. */
   async write(group: RowGroup): Promise<void> {
-    this.#statistics.add(group);
-    await this.#writer.write(group);
+    this.#statistics.add(group, await this.#writer.write(group));
   }
 
   /** Puts the file. Its name holds the batch's random id: if it is taken, the id was used twice, which is a bug. */

@@ -9,6 +9,7 @@ import {
   WriterPropertiesBuilder,
 } from "parquet-wasm/node";
 import type { RowGroup } from "../columns/row-group.ts";
+import { type GroupBounds, groupBounds } from "../columns/statistics.ts";
 import type { ColumnDefinition } from "../columns/table-schema.ts";
 import { arrowIpcStream } from "./arrow-batch.ts";
 import type { ByteSink, ParquetWriter } from "./parquet-writer.ts";
@@ -34,8 +35,8 @@ class ParquetWasmWriter implements ParquetWriter {
     this.#sink = sink;
   }
 
-  async write(group: RowGroup): Promise<void> {
-    if (group.rows === 0) return;
+  async write(group: RowGroup): Promise<GroupBounds> {
+    if (group.rows === 0) return [];
     // arrowIpcStream copies the group into the module's memory, so the arrays are free again when it returns.
     const table = Table.fromIPCStream(arrowIpcStream(this.#columns, group));
     const batches = table.recordBatches();
@@ -47,6 +48,7 @@ class ParquetWasmWriter implements ParquetWriter {
     for (const batch of batches) this.#batches?.enqueue(batch);
     // A failed stream never pulls again: its error must surface here rather than as a wait for ever.
     await Promise.race([taken, this.#written]);
+    return groupBounds(this.#columns, group);
   }
 
   async finish(): Promise<void> {

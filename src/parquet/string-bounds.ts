@@ -6,16 +6,27 @@ export const MAX_BOUND_BYTES = 256;
 
 const utf8 = new TextEncoder();
 
-/** Bounds of strings, of which there is at least one, in the order of their bytes (parquet.thrift, "ColumnOrder": UTF8). */
-export function stringBounds(strings: Utf8Strings): EncodedBounds {
+/** Where the least and the greatest of some strings are. */
+export interface BoundIndices {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** Of at least one string, in the order of their bytes (parquet.thrift, "ColumnOrder": UTF8). */
+export function boundIndices(strings: Utf8Strings): BoundIndices {
   let min = 0;
   let max = 0;
   for (let i = 1; i < strings.count; i++) {
     if (compareBytes(strings, i, min) < 0) min = i;
     else if (compareBytes(strings, i, max) > 0) max = i;
   }
-  const minBytes = strings.at(min);
-  const maxBytes = strings.at(max);
+  return { min, max };
+}
+
+/** The bounds as a chunk's statistics have them: long ones are cut. */
+export function encodedStringBounds(strings: Utf8Strings, indices: BoundIndices): EncodedBounds {
+  const minBytes = strings.at(indices.min);
+  const maxBytes = strings.at(indices.max);
   return {
     min: minBytes.slice(0, cut(minBytes)),
     max: maxBytes.length <= MAX_BOUND_BYTES ? maxBytes.slice() : upperBound(maxBytes),

@@ -1,4 +1,5 @@
 import type { Column } from "../columns/row-group.ts";
+import type { Bounds } from "../columns/statistics.ts";
 import type { ByteBuffer } from "./byte-buffer.ts";
 import type { ChunkEncoder, EncodedBounds, PageRange } from "./column-chunk.ts";
 import type { DeltaBinaryPacked } from "./delta-binary-packed.ts";
@@ -6,7 +7,7 @@ import { Encoding } from "./format.ts";
 import { indexWidth } from "./number-encoding.ts";
 import { presentInt32, SPARE } from "./present-values.ts";
 import { writeIndices, writeZeroIndices } from "./rle.ts";
-import { stringBounds } from "./string-bounds.ts";
+import { type BoundIndices, boundIndices, encodedStringBounds } from "./string-bounds.ts";
 import { Utf8Strings } from "./utf8-strings.ts";
 
 type StringColumn = Column & { readonly kind: "string" };
@@ -33,7 +34,8 @@ export class StringChunk implements ChunkEncoder {
   #codes: Int32Array = new Int32Array(0);
   #gathered = new Int32Array(0);
   #lengths = new Int32Array(0);
-  #hasBounds = false;
+  /** Null where statistics have no bounds. */
+  #bounds: BoundIndices | null = null;
 
   /** `pageBytes`: as {@link BinaryChunk} has it. `maxDictionaryBytes`: of a dictionary page. */
   constructor(delta: DeltaBinaryPacked, pageBytes: number, maxDictionaryBytes: number) {
@@ -45,8 +47,8 @@ export class StringChunk implements ChunkEncoder {
   /** Looks at the column, which has a value, and chooses its encoding. */
   prepare(column: StringColumn, rows: number, hasBounds: boolean): void {
     this.#column = column;
-    this.#hasBounds = hasBounds;
     this.#strings.encode(column.dictionary);
+    this.#bounds = hasBounds ? boundIndices(this.#strings) : null;
     let count = rows;
     if (column.nullCount === 0 || column.bitmap === null) this.#codes = column.codes;
     else {
@@ -90,8 +92,14 @@ export class StringChunk implements ChunkEncoder {
     } else this.#writeStrings(first, last, out);
   }
 
-  bounds(): EncodedBounds | null {
-    return this.#hasBounds ? stringBounds(this.#strings) : null;
+  bounds(): Bounds | null {
+    if (this.#bounds === null) return null;
+    const { dictionary } = this.#column;
+    return { min: dictionary[this.#bounds.min]!, max: dictionary[this.#bounds.max]! };
+  }
+
+  encodedBounds(): EncodedBounds | null {
+    return this.#bounds === null ? null : encodedStringBounds(this.#strings, this.#bounds);
   }
 
   /** Compares with the values themselves, whose bytes are estimated by the entries' mean length. */

@@ -8,7 +8,13 @@ import {
   TimestampBuilder,
 } from "../../src/columns/column-builders.ts";
 import type { Column, RowGroup } from "../../src/columns/row-group.ts";
-import { type Bounds, columnBounds, compareUtf8, FileStatistics } from "../../src/columns/statistics.ts";
+import {
+  type Bounds,
+  columnBounds,
+  compareUtf8,
+  FileStatistics,
+  groupBounds,
+} from "../../src/columns/statistics.ts";
 import type { ColumnDefinition, ColumnType } from "../../src/columns/table-schema.ts";
 import { ABSENT } from "../../src/decode/packet-record.ts";
 import { Random, testSeed } from "../support/random.ts";
@@ -169,11 +175,13 @@ describe("statistics of a file", () => {
     return { rows: first?.kind === "integer" ? first.values.length : 0, columns: of };
   };
 
+  const add = (file: FileStatistics, rows: RowGroup) => file.add(rows, groupBounds(columns, rows));
+
   test("span its row groups", () => {
     const file = new FileStatistics(columns);
-    file.add(group(integers(5, null), longs(7, 8), strings("m", "\ufffd"), integers(1, 2)));
-    file.add(group(integers(3), longs(2 ** 40), strings("\u{1f697}"), integers(null)));
-    file.add(group(integers(4, 9), longs(null, 1), strings("n", "l"), integers(3, 3)));
+    add(file, group(integers(5, null), longs(7, 8), strings("m", "\ufffd"), integers(1, 2)));
+    add(file, group(integers(3), longs(2 ** 40), strings("\u{1f697}"), integers(null)));
+    add(file, group(integers(4, 9), longs(null, 1), strings("n", "l"), integers(3, 3)));
     expect(file.rows).toBe(5);
     expect(file.columns().map(({ nullCount, bounds }) => ({ nullCount, bounds }))).toEqual([
       { nullCount: 1, bounds: { min: 3, max: 9 } },
@@ -186,7 +194,7 @@ describe("statistics of a file", () => {
   test("have no bounds where every value of every row group is null", () => {
     const file = new FileStatistics(columns);
     for (let i = 0; i < 2; i++)
-      file.add(group(integers(null, null), longs(null, null), strings(null, null), integers(1, 1)));
+      add(file, group(integers(null, null), longs(null, null), strings(null, null), integers(1, 1)));
     expect(file.columns().map(({ nullCount, bounds }) => ({ nullCount, bounds }))).toEqual([
       { nullCount: 4, bounds: null },
       { nullCount: 4, bounds: null },
@@ -198,7 +206,8 @@ describe("statistics of a file", () => {
   test.each([0, 1, 2])("have the others' bounds where row group %i is all null", (allNull) => {
     const file = new FileStatistics(columns);
     for (let i = 0; i < 3; i++) {
-      file.add(
+      add(
+        file,
         i === allNull
           ? group(integers(null), longs(null), strings(null), integers(null))
           : group(integers(i), longs(i), strings(`${i}`), integers(i)),

@@ -5,7 +5,7 @@ import { DeltaBinaryPacked } from "../../src/parquet/delta-binary-packed.ts";
 import { NumberDictionary } from "../../src/parquet/number-dictionary.ts";
 import { indexWidth } from "../../src/parquet/number-encoding.ts";
 import { countBits, writeDefinitionLevels, writeIndices } from "../../src/parquet/rle.ts";
-import { MAX_BOUND_BYTES, stringBounds } from "../../src/parquet/string-bounds.ts";
+import { boundIndices, encodedStringBounds, MAX_BOUND_BYTES } from "../../src/parquet/string-bounds.ts";
 import { CompactWriter } from "../../src/parquet/thrift-compact.ts";
 import { Utf8Strings } from "../../src/parquet/utf8-strings.ts";
 
@@ -181,7 +181,7 @@ describe("bounds of strings", () => {
   const boundsOf = (...texts: string[]) => {
     const strings = new Utf8Strings();
     strings.encode(texts);
-    const { min, max, isMinExact, isMaxExact } = stringBounds(strings);
+    const { min, max, isMinExact, isMaxExact } = encodedStringBounds(strings, boundIndices(strings));
     const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
     return { min: text(min), max: max === null ? null : text(max), isMinExact, isMaxExact };
   };

@@ -45,6 +45,7 @@ class Recorder {
               throw new Error("the disk is full");
             file.groups.push(names(group));
             await sink(new Uint8Array(group.rows * ROW_BYTES));
+            return [];
           },
           finish: async () => {},
           abort: async () => {},

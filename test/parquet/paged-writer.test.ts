@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { groupBounds } from "../../src/columns/statistics.ts";
 import { nodeZstd } from "../../src/node/zstd.ts";
 import type { PageCompressor } from "../../src/parquet/page-compressor.ts";
 import { type PagedWriterOptions, pagedParquetWriter } from "../../src/parquet/paged-writer.ts";
@@ -35,6 +36,21 @@ describe.each(compressors)("random tables with %s", (_, compressor) => {
       checkMetadata(file, table, label);
     }
   });
+});
+
+it(`the writer finds the bounds that a search over the row group finds (seed ${seed})`, async () => {
+  const random = new Random(seed);
+  for (let i = 0; i < TABLES; i++) {
+    const { columns, groups, limits } = randomTable(random);
+    const writer = pagedParquetWriter({ compressor: null, ...limits })(columns, async () => {});
+    for (const values of groups) {
+      const group = rowGroup(columns, values);
+      const found = await writer.write(group);
+      const filtered = found.map((bounds, column) => (columns[column]!.statistics ? bounds : null));
+      expect(filtered, `table ${i}`).toEqual(groupBounds(columns, group));
+    }
+    await writer.abort();
+  }
 });
 
 it.skipIf(nodeZstd !== null)(
