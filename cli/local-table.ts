@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
 import { setTimeout } from "node:timers/promises";
+import type { CheckpointPorts } from "../src/checkpoint-table.ts";
 import { Committer, type CommitterPorts } from "../src/commit-manifests.ts";
 import type { ConverterPorts } from "../src/convert-captures.ts";
 import type { RewritePorts } from "../src/delta/commit-rewrite.ts";
@@ -13,6 +14,7 @@ import { FolderObjectStore } from "../src/local/folder-object-store.ts";
 import type { ManifestSource } from "../src/manifest/manifest.ts";
 import { nodeDecompressors } from "../src/node/compression.ts";
 import { sha256 } from "../src/node/hash.ts";
+import { nodePageCompressor } from "../src/node/page-compressor.ts";
 import { nodeParquetWriter } from "../src/node/parquet.ts";
 import { engineInfo } from "../src/settings.ts";
 import { UsageError } from "./command.ts";
@@ -23,6 +25,7 @@ export interface LocalTable {
   readonly log: LogStore;
   readonly converter: ConverterPorts;
   readonly rewriter: RewritePorts;
+  readonly checkpointer: CheckpointPorts;
   /** Removes what killed processes left unfinished before this time. */
   removeUnfinished(beforeMs: number): Promise<void>;
   /** Sources that a commit sent back are collected in `again`. */
@@ -61,6 +64,7 @@ export function localTable(folder: string): LocalTable {
     },
     removeUnfinished: (beforeMs) => table.removeUnfinished(beforeMs),
     rewriter: { ...writer, parquet: nodeParquetWriter },
+    checkpointer: { log, table, now, checkpointCompressor: nodePageCompressor },
     committer: (again) => Committer.start(committerPorts(again)),
   };
 }

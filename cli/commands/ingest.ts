@@ -1,12 +1,13 @@
 import { fileURLToPath } from "node:url";
 import type { CaptureSource } from "../../src/capture/capture-store.ts";
+import { type CheckpointResult, checkpointTable } from "../../src/checkpoint-table.ts";
 import type { Committer } from "../../src/commit-manifests.ts";
 import type { CaptureResult } from "../../src/convert-captures.ts";
 import { RetryableError } from "../../src/errors.ts";
 import { fileSource, findFiles } from "../../src/local/file-capture-store.ts";
 import { KeyPattern } from "../../src/manifest/key-pattern.ts";
 import type { Manifest, ManifestSource } from "../../src/manifest/manifest.ts";
-import { defaultKeyPattern } from "../../src/settings.ts";
+import { defaultKeyPattern, functionDefaults } from "../../src/settings.ts";
 import {
   type Command,
   ExitCode,
@@ -68,9 +69,20 @@ Exit: 0 all was ingested, 1 captures were rejected or damaged (each is named), 2
     } finally {
       converters.close();
     }
+    report.checkpoint(await checkpointIfDue(folder));
     return report.finish();
   },
 };
+
+/** The captures are in the table, whatever becomes of it: a failure is told, and the next run tries again. */
+async function checkpointIfDue(folder: string): Promise<CheckpointResult | { error: string }> {
+  try {
+    const { checkpointInterval: interval } = functionDefaults;
+    return await checkpointTable(localTable(folder).checkpointer, { interval });
+  } catch (error) {
+    return { error: error instanceof Error ? error.message : String(error) };
+  }
+}
 
 function jobCount(options: OptionValues): number {
   const text = options.jobs;
@@ -216,6 +228,17 @@ class Report {
 
   sentBack(manifest: Manifest): void {
     this.#seen -= manifest.sources.length;
+  }
+
+  /** Only what was written, or failed, is worth a line. */
+  checkpoint(result: CheckpointResult | { error: string }): void {
+    if ("error" in result) {
+      this.#event({ event: "checkpoint failed", reason: result.error });
+      this.#progress.clear();
+      this.#terminal.err(`the checkpoint failed, and the next run tries again: ${result.error}\n`);
+    } else if (result.outcome === "written") {
+      this.#event({ event: "checkpoint", version: result.version, files: result.files });
+    }
   }
 
   finish(): number {

@@ -1,0 +1,47 @@
+import { checkpointTable } from "../../src/checkpoint-table.ts";
+import { functionDefaults } from "../../src/settings.ts";
+import { type Command, ExitCode, onlyPositional } from "../command.ts";
+import { existingTable } from "../local-table.ts";
+import { count, megabytes } from "../progress.ts";
+
+export const checkpoint: Command = {
+  name: "checkpoint",
+  summary: "a checkpoint of a table's newest version, from which readers begin",
+  help: `Usage: deltacap checkpoint TABLE [--json]
+
+Writes a checkpoint of the newest version, unless there is one: readers then need no commit before it. "deltacap ingest" writes
+one by itself every ${functionDefaults.checkpointInterval} versions, or as often as the table's property delta.checkpointInterval says.
+
+  --json    one JSON object
+`,
+  options: { json: { type: "boolean" } },
+  run: async (positionals, options, terminal) => {
+    const table = await existingTable(onlyPositional(positionals, "TABLE"));
+    const { checkpointInterval: interval } = functionDefaults;
+    const result = await checkpointTable(table.checkpointer, { interval, always: true });
+    if (options.json === true) {
+      terminal.out(`${JSON.stringify(result)}\n`);
+      return result.outcome === "left to others" ? ExitCode.environment : ExitCode.ok;
+    }
+    switch (result.outcome) {
+      case "written": {
+        const { version, files, bytes } = result;
+        terminal.out(
+          `checkpoint of version ${version}: ${count(files)} files, ${megabytes(bytes)}, read back and compared\n`,
+        );
+        break;
+      }
+      case "left to others":
+        terminal.err(
+          `deltacap checkpoint: the table asks for checkpoints that deltacap does not write: ${result.reason}. Nothing was written; let Spark write it\n`,
+        );
+        return ExitCode.environment;
+      case "no table":
+        terminal.out("there is no table any more\n");
+        break;
+      default:
+        terminal.out(`version ${result.version} has a checkpoint already\n`);
+    }
+    return ExitCode.ok;
+  },
+};
