@@ -1,8 +1,8 @@
 import { parseArgs } from "node:util";
 import { RejectedError, RetryableError, TableRefusedError } from "../src/errors.ts";
 import { type Command, ExitCode, type Terminal, UsageError } from "./command.ts";
-import { checkpoint } from "./commands/checkpoint.ts";
 import { backfill } from "./commands/backfill.ts";
+import { checkpoint } from "./commands/checkpoint.ts";
 import { convert } from "./commands/convert.ts";
 import { cost } from "./commands/cost.ts";
 import { exportCapture } from "./commands/export.ts";
@@ -34,7 +34,14 @@ const localCommands: readonly Command[] = [
 ];
 
 /** Those that look after a deployed stack. */
-const stackCommands: readonly ((open: OpenStack) => Command)[] = [status, trace, backfill, retry, pause, resume];
+const stackCommands: readonly ((open: OpenStack) => Command)[] = [
+  status,
+  trace,
+  backfill,
+  retry,
+  pause,
+  resume,
+];
 
 /** Runs the command line and returns the exit code. `open` finds the stack that a command names. */
 export async function main(
