@@ -1,13 +1,17 @@
 import { randomUUID } from "node:crypto";
+import { ReceiveMessageCommand } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll } from "vitest";
 import { DynamoDbLedger } from "../../src/aws/dynamodb-ledger.ts";
 import { DynamoDbLogStore } from "../../src/aws/dynamodb-log-store.ts";
 import { S3ObjectStore } from "../../src/aws/s3-object-store.ts";
+import { SqsManifestQueue } from "../../src/aws/sqs-manifest-queue.ts";
 import { tableLocation } from "../../src/aws/table-location.ts";
 import { ConditionalLogStore } from "../../src/delta/conditional-log-store.ts";
 import { ledgerConformance } from "../conformance/ledger.ts";
 import { logStoreConformance } from "../conformance/log-store.ts";
+import { manifestQueueConformance } from "../conformance/manifest-queue.ts";
 import { objectStoreConformance } from "../conformance/object-store.ts";
+import { createQueue } from "../support/aws/cloud.ts";
 import { openServers, type Servers, serverName, skipped } from "../support/aws/servers.ts";
 
 let servers: Servers;
@@ -91,4 +95,36 @@ ledgerConformance(
     return { ledger: open(), another: open, close };
   },
   skipped({}),
+);
+
+manifestQueueConformance(
+  `SQS, ${serverName}`,
+  async () => {
+    const { sqs, s3 } = servers.clients;
+    const id = randomUUID();
+    const queueUrl = await createQueue(servers.clients, `manifests-${id}`);
+    const deadLetterUrl = await createQueue(servers.clients, `dead-${id}`);
+    const store = new S3ObjectStore(s3, freshTable());
+    const open = () => new SqsManifestQueue({ sqs, queueUrl, deadLetterUrl, store });
+    return {
+      queue: open(),
+      another: open,
+      deadLetters: async () => {
+        const { Messages = [] } = await sqs.send(
+          new ReceiveMessageCommand({ QueueUrl: deadLetterUrl, MessageAttributeNames: ["All"] }),
+        );
+        return Messages.map(({ Body = "", MessageAttributes }) => ({
+          text: Body,
+          reason: MessageAttributes?.reason?.StringValue ?? "",
+        }));
+      },
+      close,
+    };
+  },
+  skipped({
+    ministack: {
+      "acknowledging nothing, and twice, is no error":
+        "ministack refuses the receipt of a deleted message, where SQS calls that success",
+    },
+  }),
 );

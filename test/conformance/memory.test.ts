@@ -1,8 +1,11 @@
 import { ConditionalLogStore } from "../../src/delta/conditional-log-store.ts";
+import { ManualClock } from "../support/aws/clock.ts";
 import { MemoryLedger } from "../support/memory-ledger.ts";
+import { MemoryManifestQueue } from "../support/memory-manifest-queue.ts";
 import { MemoryObjectStore } from "../support/memory-object-store.ts";
 import { ledgerConformance } from "./ledger.ts";
 import { logStoreConformance } from "./log-store.ts";
+import { manifestQueueConformance } from "./manifest-queue.ts";
 import { objectStoreConformance } from "./object-store.ts";
 
 const close = async () => {};
@@ -25,4 +28,9 @@ logStoreConformance("conditional, in memory", async () => {
 ledgerConformance("memory", async () => {
   const ledger = new MemoryLedger();
   return { ledger, another: () => ledger, close };
+});
+
+manifestQueueConformance("memory", async () => {
+  const queue = new MemoryManifestQueue(new ManualClock());
+  return { queue, another: () => queue, deadLetters: async () => queue.deadLetters, close };
 });

@@ -1,5 +1,5 @@
+import { messageBody } from "../../src/aws/sqs-message.ts";
 import type { Manifest } from "../../src/manifest/manifest.ts";
-import { serializeManifest } from "../../src/manifest/parse-manifest.ts";
 import type { ManifestQueue, ReceivedManifest } from "../../src/manifest/queues.ts";
 import type { Clock } from "./aws/clock.ts";
 import { type Queue, SqsStorage } from "./aws/sqs-storage.ts";
@@ -11,11 +11,14 @@ export class MemoryManifestQueue implements ManifestQueue {
   readonly deadLetters: { readonly text: string; readonly reason: string }[] = [];
 
   constructor(clock: Clock, visibilityTimeout = 240) {
-    this.queue = new SqsStorage(clock).createQueue("manifests", { visibilityTimeout });
+    this.queue = new SqsStorage(clock).createQueue("manifests", {
+      visibilityTimeout,
+      maximumMessageSize: Number.POSITIVE_INFINITY,
+    });
   }
 
   async send(manifest: Manifest): Promise<void> {
-    this.queue.send(serializeManifest(manifest));
+    this.queue.send(messageBody(manifest));
   }
 
   async receive(waitSeconds: number): Promise<ReceivedManifest[]> {
