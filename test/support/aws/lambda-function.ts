@@ -61,13 +61,15 @@ export class LambdaFunction {
     if (this.#pending !== null) throw new Error("an invocation is under way");
     const invocation = await new Promise<Invocation>((settle) => {
       const id = `request-${++this.#invocations}`;
-      this.#pending = { id, event, deadlineMs: Date.now() + timeoutMs, settle, sent: false };
       const timer = setTimeout(() => {
         settle({ outcome: "timeout" });
         this.kill();
       }, timeoutMs);
-      const { settle: done } = this.#pending;
-      this.#pending = { ...this.#pending, settle: (result) => (clearTimeout(timer), done(result)) };
+      const finish = (result: Invocation) => {
+        clearTimeout(timer);
+        settle(result);
+      };
+      this.#pending = { id, event, deadlineMs: Date.now() + timeoutMs, settle: finish, sent: false };
       if (this.#process === null) this.#start();
       else this.#offer();
     });
