@@ -15,6 +15,7 @@ import type { ManifestSource } from "../src/manifest/manifest.ts";
 import { nodeDecompressors } from "../src/node/compression.ts";
 import { sha256 } from "../src/node/hash.ts";
 import { nodePageCompressor } from "../src/node/page-compressor.ts";
+import { nodePageDecompressors } from "../src/node/page-decompressors.ts";
 import { nodeParquetWriter } from "../src/node/parquet.ts";
 import { engineInfo } from "../src/settings.ts";
 import { UsageError } from "./command.ts";
@@ -63,7 +64,7 @@ export function localTable(folder: string): LocalTable {
       newBatchId: randomUUID,
     },
     removeUnfinished: (beforeMs) => table.removeUnfinished(beforeMs),
-    rewriter: { ...writer, parquet: nodeParquetWriter },
+    rewriter: { ...writer, parquet: nodeParquetWriter, decompressors: nodePageDecompressors },
     checkpointer: { log, table, now, checkpointCompressor: nodePageCompressor },
     committer: (again) => Committer.start(committerPorts(again)),
   };

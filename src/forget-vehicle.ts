@@ -208,7 +208,8 @@ class ForgetRun {
   async #replacement(add: Add): Promise<Replacement | null> {
     const path = decodedPath(add.path);
     try {
-      const reader = await DataFileReader.open(this.#ports.table, path, add.size, this.#columns);
+      const { table, decompressors } = this.#ports;
+      const reader = await DataFileReader.open(table, path, add.size, this.#columns, decompressors);
       const rows = await this.#countRows(reader);
       if (rows === 0) {
         this.#clean.add(path);

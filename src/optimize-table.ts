@@ -210,7 +210,8 @@ class OptimizeRun {
   async #open(add: Add): Promise<{ add: Add; reader: DataFileReader } | null> {
     const path = decodedPath(add.path);
     try {
-      return { add, reader: await DataFileReader.open(this.#ports.table, path, add.size, this.#columns) };
+      const { table, decompressors } = this.#ports;
+      return { add, reader: await DataFileReader.open(table, path, add.size, this.#columns, decompressors) };
     } catch (error) {
       if (!(error instanceof UnreadableFileError)) throw error;
       this.#leftOut.push({ path, reason: error.message });

@@ -1,6 +1,7 @@
 import { RetryableError } from "../errors.ts";
 import type { ObjectStore } from "../manifest/object-store.ts";
 import type { ParquetWriterFactory } from "../parquet/parquet-writer.ts";
+import type { PageDecompressors } from "./data-file-reader.ts";
 import type { LogFollower } from "./log-follower.ts";
 import type { LogStore } from "./log-store.ts";
 import { type Rewrite, rewriteBody } from "./rewrite-body.ts";
@@ -10,6 +11,7 @@ export interface RewritePorts {
   readonly log: LogStore;
   readonly table: ObjectStore;
   readonly parquet: ParquetWriterFactory;
+  readonly decompressors?: PageDecompressors;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** A fresh unpredictable id. */

@@ -14,6 +14,9 @@ import { RejectedError, RetryableError } from "../errors.ts";
 import type { ObjectStore } from "../manifest/object-store.ts";
 import { ColumnDecoder, physicalTypeOf } from "./column-decoder.ts";
 
+/** By codec of Parquet: gives the page's bytes, `outputLength` of them. Where there is none, a decompressor in JavaScript serves. */
+export type PageDecompressors = Compressors;
+
 /** A file that cannot be read as one of the table's: others can go on without it. */
 export class UnreadableFileError extends RejectedError {
   readonly path: string;
@@ -55,6 +58,7 @@ export class DataFileReader {
   readonly #size: number;
   readonly #metadata: FileMetaData;
   readonly #columns: readonly ColumnDefinition[];
+  readonly #decompressors: PageDecompressors;
 
   private constructor(
     table: ObjectStore,
@@ -62,8 +66,10 @@ export class DataFileReader {
     size: number,
     metadata: FileMetaData,
     columns: readonly ColumnDefinition[],
+    decompressors: PageDecompressors,
   ) {
     this.path = path;
+    this.#decompressors = { ...compressors, ...decompressors };
     this.#table = table;
     this.#size = size;
     this.#metadata = metadata;
@@ -86,6 +92,7 @@ export class DataFileReader {
     path: string,
     size: number,
     columns: readonly ColumnDefinition[],
+    decompressors: PageDecompressors = {},
   ): Promise<DataFileReader> {
     const slice = async (start: number, end = size) => await readRange(table, path, start, end);
     const metadata = await readable(
@@ -104,7 +111,7 @@ export class DataFileReader {
       }
     }
     try {
-      return new DataFileReader(table, path, size, metadata, columns);
+      return new DataFileReader(table, path, size, metadata, columns, decompressors);
     } catch (error) {
       throw unreadable(path, error);
     }
@@ -155,7 +162,7 @@ export class DataFileReader {
       columns: [definition.name],
       rowStart: firstRow,
       rowEnd: firstRow + rows,
-      compressors: pageDecompressors,
+      compressors: this.#decompressors,
       utf8: false,
       parsers,
       onChunk: ({ columnData, rowStart }: { columnData: DecodedArray; rowStart: number }) =>
@@ -195,8 +202,6 @@ const parsers = {
   timestampFromMicroseconds: (micros: bigint) => micros,
   timestampFromNanoseconds: (nanos: bigint) => floorDivide(nanos, 1000n),
 };
-
-const pageDecompressors: Compressors = compressors;
 
 function floorDivide(value: bigint, divisor: bigint): bigint {
   const quotient = value / divisor;

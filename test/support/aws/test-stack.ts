@@ -9,13 +9,14 @@ import type { PipelineState } from "../../../src/aws/pipeline-switch.ts";
 import { S3CaptureStore } from "../../../src/aws/s3-capture-store.ts";
 import { SqsCaptureQueue } from "../../../src/aws/sqs-capture-queue.ts";
 import { Committer } from "../../../src/commit-manifests.ts";
+import type { RewritePorts } from "../../../src/delta/commit-rewrite.ts";
 import { forgetVehicle } from "../../../src/forget-vehicle.ts";
 import { KeyPattern } from "../../../src/manifest/key-pattern.ts";
 import type { Manifest } from "../../../src/manifest/manifest.ts";
 import { nodeDecompressors } from "../../../src/node/compression.ts";
 import { sha256 } from "../../../src/node/hash.ts";
 import { nodeParquetWriter } from "../../../src/node/parquet.ts";
-import { optimizeTable, type RewritePorts } from "../../../src/optimize-table.ts";
+import { optimizeTable } from "../../../src/optimize-table.ts";
 import {
   converterDefaults,
   engineInfo,
