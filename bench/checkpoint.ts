@@ -7,7 +7,7 @@ import { parseArgs, promisify } from "node:util";
 import { packetTable } from "../src/columns/packet-table.ts";
 import type { Bounds } from "../src/columns/statistics.ts";
 import type { ColumnDefinition } from "../src/columns/table-schema.ts";
-import { buildCheckpoint, putCheckpoint } from "../src/delta/checkpoint-writer.ts";
+import { writeCheckpoint } from "../src/delta/checkpoint-writer.ts";
 import { createTableBody } from "../src/delta/commit-body.ts";
 import { ConditionalLogStore } from "../src/delta/conditional-log-store.ts";
 import { deltaStatistics } from "../src/delta/file-statistics.ts";
@@ -126,10 +126,9 @@ async function step(name: string, files: number, folder: string): Promise<void> 
   else {
     const state = await reconcileLog(log);
     if (state === null) throw new Error("there is no table");
-    const built = await buildCheckpoint(state, Date.now(), nodePageCompressor);
-    await putCheckpoint(store, built);
-    found = built.adds;
-    bytes = built.bytes;
+    const written = await writeCheckpoint(store, state, Date.now(), nodePageCompressor);
+    found = written.adds;
+    bytes = written.bytes;
   }
   const seconds = (performance.now() - started) / 1_000;
   const { user, system } = process.cpuUsage();

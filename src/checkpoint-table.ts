@@ -1,6 +1,6 @@
 import type { Add } from "./delta/actions.ts";
 import { checkpointObstacles } from "./delta/checkpoint-gate.ts";
-import { buildCheckpoint, putCheckpoint } from "./delta/checkpoint-writer.ts";
+import { writeCheckpoint } from "./delta/checkpoint-writer.ts";
 import type { LogStore } from "./delta/log-store.ts";
 import { type ReconciledLog, reconcileLog } from "./delta/reconcile.ts";
 import type { ObjectStore } from "./manifest/object-store.ts";
@@ -62,9 +62,10 @@ export async function checkpointTable(
   const obstacles = checkpointObstacles(protocol, metadata);
   if (obstacles.length > 0) return { outcome: "left to others", version, reason: obstacles.join("; ") };
   const watched = onFile === undefined ? state : watching(state, onFile);
-  const built = await buildCheckpoint(watched, ports.now(), ports.checkpointCompressor);
-  if ((await putCheckpoint(ports.table, built)) === "exists") return { outcome: "exists", version };
-  return { outcome: "written", version, files: built.adds, actions: built.actions, bytes: built.bytes };
+  const written = await writeCheckpoint(ports.table, watched, ports.now(), ports.checkpointCompressor);
+  if (written.outcome === "exists") return { outcome: "exists", version };
+  const { adds: files, actions, bytes } = written;
+  return { outcome: "written", version, files, actions, bytes };
 }
 
 /** What the table asks for; a value that is no number asks for nothing. */

@@ -18,6 +18,12 @@ export interface NestedWriterLimits {
 /** See `CREATED_BY` of the paged writer. */
 const CREATED_BY = "deltacap version 1.0.0";
 
+/**
+ * Takes each row group as a file of its own, before it goes to the sink: for reading it back. `offset`: where it begins in the file
+ * that is written; in its own it begins behind the magic number. The bytes are valid until the promise is settled.
+ */
+export type RowGroupCheck = (file: Uint8Array, offset: number) => Promise<void>;
+
 interface Chunk {
   readonly leaf: LeafBuffer["column"];
   readonly codec: CompressionCodec;
@@ -37,7 +43,7 @@ interface RowGroup {
  * Writes records with structs, maps and lists to Parquet: version 1 pages, PLAIN, one page a chunk. For metadata, whose files are
  * small beside the data's: it takes records one by one, and costs about 100 ns a value.
  *
- * Memory: one row group, beside what the sink keeps.
+ * Memory: one row group, compressed as well, beside what the sink keeps.
  */
 export class NestedWriter {
   readonly #fields: readonly NestedField[];
@@ -46,6 +52,8 @@ export class NestedWriter {
   readonly #compressor: PageCompressor | null;
   readonly #limits: NestedWriterLimits;
   readonly #output: FileOutput;
+  readonly #check: RowGroupCheck | null;
+  readonly #group = new ByteBuffer(64 * 1024);
   readonly #page = new ByteBuffer(64 * 1024);
   readonly #compressedPage = new ByteBuffer(64 * 1024);
   readonly #header = new ByteBuffer(64);
@@ -57,6 +65,7 @@ export class NestedWriter {
     compressor: PageCompressor | null,
     limits: NestedWriterLimits,
     sink: ByteSink,
+    check: RowGroupCheck | null = null,
   ) {
     this.#fields = fields;
     this.#shredders = fields.map((field) => fieldShredder(field));
@@ -64,7 +73,8 @@ export class NestedWriter {
     this.#compressor = compressor;
     this.#limits = limits;
     this.#output = new FileOutput(sink);
-    this.#appendMagic();
+    this.#check = check;
+    this.#output.append(magic());
   }
 
   /** Throws `TypeError` for a record that the fields do not describe; the file must then be dropped. */
@@ -75,34 +85,48 @@ export class NestedWriter {
     if (this.#rows >= this.#limits.rows || bytes >= this.#limits.bytes) await this.#endRowGroup();
   }
 
-  /** Writes the footer; no call may follow. */
-  async finish(): Promise<void> {
+  /** Writes the footer and gives it back, with its length and the magic number behind it; no call may follow. */
+  async finish(): Promise<Uint8Array> {
     if (this.#rows > 0) await this.#endRowGroup();
     const footer = new ByteBuffer(16 * 1024);
-    this.#writeFooter(new CompactWriter(footer));
-    footer.int32(footer.length);
+    this.#writeFooter(this.#rowGroups, footer);
     this.#output.append(footer.written());
-    this.#appendMagic();
     await this.#output.end();
+    return footer.written();
   }
 
   async #endRowGroup(): Promise<void> {
-    const chunks = this.#leaves.map((leaf) => this.#writeChunk(leaf));
-    this.#rowGroups.push({ rows: this.#rows, chunks });
+    this.#group.clear();
+    const group = { rows: this.#rows, chunks: this.#leaves.map((leaf) => this.#writeChunk(leaf)) };
+    await this.#check?.(this.#ownFile(group), this.#output.offset);
+    this.#output.append(this.#group.written());
+    this.#rowGroups.push(group);
     this.#rows = 0;
     await this.#output.drain();
   }
 
+  #ownFile({ rows, chunks }: RowGroup): Uint8Array {
+    const file = new ByteBuffer(this.#group.length + 64 * 1024);
+    file.append(magic());
+    const shift = file.length - this.#output.offset;
+    file.append(this.#group.written());
+    this.#writeFooter(
+      [{ rows, chunks: chunks.map((chunk) => ({ ...chunk, offset: chunk.offset + shift })) }],
+      file,
+    );
+    return file.written();
+  }
+
   #writeChunk(leaf: LeafBuffer): Chunk {
-    const offset = this.#output.offset;
+    const offset = this.#output.offset + this.#group.length;
     this.#page.clear();
     leaf.writePage(this.#page);
     const body = this.#page.written();
     const compressed = this.#compressed(body);
     this.#header.clear();
     writeDataPageHeader(leaf.count, Encoding.PLAIN, body.length, compressed.length, this.#header);
-    this.#output.append(this.#header.written());
-    this.#output.append(compressed);
+    this.#group.append(this.#header.written());
+    this.#group.append(compressed);
     const chunk = {
       leaf: leaf.column,
       codec: this.#compressor?.codec ?? CompressionCodec.UNCOMPRESSED,
@@ -124,22 +148,18 @@ export class NestedWriter {
     return this.#compressedPage.written();
   }
 
-  #appendMagic(): void {
-    const magic = new ByteBuffer(4);
-    magic.int32(MAGIC);
-    this.#output.append(magic.written());
-  }
-
-  /** parquet.thrift, "FileMetaData". */
-  #writeFooter(thrift: CompactWriter): void {
+  /** parquet.thrift, "FileMetaData", its length, and the magic number. */
+  #writeFooter(rowGroups: readonly RowGroup[], out: ByteBuffer): void {
+    const start = out.length;
+    const thrift = new CompactWriter(out);
     thrift.struct(() => {
       thrift.i32(1, 1);
       writeNestedSchema(thrift, 2, this.#fields);
       thrift.i64(
         3,
-        sum(this.#rowGroups, ({ rows }) => rows),
+        sum(rowGroups, ({ rows }) => rows),
       );
-      thrift.structList(4, this.#rowGroups, ({ rows, chunks }) => {
+      thrift.structList(4, rowGroups, ({ rows, chunks }) => {
         thrift.structList(1, chunks, (chunk) => {
           thrift.i64(2, 0);
           thrift.structField(3, () => writeChunkMetadata(thrift, chunk));
@@ -157,6 +177,8 @@ export class NestedWriter {
       });
       thrift.string(6, CREATED_BY);
     });
+    out.int32(out.length - start);
+    out.append(magic());
   }
 }
 
@@ -171,6 +193,12 @@ function writeChunkMetadata(thrift: CompactWriter, chunk: Chunk): void {
   thrift.i64(9, chunk.offset);
   // null_count, by which readers pass over chunks without a value.
   thrift.structField(12, () => thrift.i64(3, chunk.nulls));
+}
+
+function magic(): Uint8Array {
+  const buffer = new ByteBuffer(4);
+  buffer.int32(MAGIC);
+  return buffer.written();
 }
 
 function sum<T>(items: readonly T[], of: (item: T) => number): number {

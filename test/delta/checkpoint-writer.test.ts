@@ -2,11 +2,15 @@ import { parquetMetadata, parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Action } from "../../src/delta/actions.ts";
-import { type BuiltCheckpoint, buildCheckpoint, putCheckpoint } from "../../src/delta/checkpoint-writer.ts";
+import { CheckpointCheck } from "../../src/delta/checkpoint-check.ts";
+import { checkpointRow, checkpointSchema } from "../../src/delta/checkpoint-schema.ts";
+import { type WrittenCheckpoint, writeCheckpoint } from "../../src/delta/checkpoint-writer.ts";
 import { ConditionalLogStore } from "../../src/delta/conditional-log-store.ts";
 import { commitFileName } from "../../src/delta/log-store.ts";
-import { reconcileLog } from "../../src/delta/reconcile.ts";
+import { type ReconciledLog, reconcileLog } from "../../src/delta/reconcile.ts";
 import { nodePageCompressor } from "../../src/node/page-compressor.ts";
+import { NestedWriter } from "../../src/parquet/nested-writer.ts";
+import type { PageCompressor } from "../../src/parquet/page-compressor.ts";
 import { MemoryObjectStore } from "../support/memory-object-store.ts";
 
 const NOW = Date.UTC(2026, 10, 30);
@@ -37,33 +41,46 @@ beforeEach(() => {
   store = new MemoryObjectStore();
 });
 
-/** Checkpoint of the newest version, after these were put; an empty one is left as it is. */
-async function built(...versions: readonly (readonly object[])[]): Promise<BuiltCheckpoint> {
+/** What was written, and where: a folder that has nothing else. */
+type Built = WrittenCheckpoint & { readonly version: number; readonly folder: MemoryObjectStore };
+
+async function putVersions(...versions: readonly (readonly object[])[]): Promise<void> {
   for (const [version, actions] of versions.entries()) {
     if (actions.length === 0) continue;
     const lines = actions.map((action) => JSON.stringify(action));
     await store.put(`_delta_log/${commitFileName(version)}`, Buffer.from(lines.join("\n")));
   }
-  const state = await reconcileLog(new ConditionalLogStore(store));
-  if (state === null) throw new Error("there is no table");
-  return await buildCheckpoint(state, NOW, nodePageCompressor);
+}
+
+async function state(): Promise<ReconciledLog> {
+  const found = await reconcileLog(new ConditionalLogStore(store));
+  if (found === null) throw new Error("there is no table");
+  return found;
+}
+
+/** Checkpoint of the newest version, after these were put; an empty one is left as it is. */
+async function built(...versions: readonly (readonly object[])[]): Promise<Built> {
+  await putVersions(...versions);
+  const folder = new MemoryObjectStore();
+  const reconciled = await state();
+  const written = await writeCheckpoint(folder, reconciled, NOW, nodePageCompressor);
+  return { ...written, version: reconciled.version, folder };
 }
 
 /** As hyparquet reads it: another implementation than the writer's. */
-async function rowsOf({ chunks }: BuiltCheckpoint): Promise<Record<string, unknown>[]> {
-  const file = Uint8Array.from(Buffer.concat(chunks)).buffer;
+async function rowsOf({ folder }: Built): Promise<Record<string, unknown>[]> {
+  const [path] = [...folder.objects.keys()];
+  const file = Uint8Array.from((await folder.read(path ?? "")) ?? []).buffer;
   return await parquetReadObjects({ file, metadata: parquetMetadata(file), compressors });
 }
 
 /** The state as it is read through the checkpoint alone. */
-async function stateFromCheckpoint(checkpoint: BuiltCheckpoint) {
-  const other = new MemoryObjectStore();
-  await putCheckpoint(other, checkpoint);
-  const state = await reconcileLog(new ConditionalLogStore(other));
-  if (state === null) throw new Error("there is no table");
+async function stateFromCheckpoint({ folder }: Built) {
+  const found = await reconcileLog(new ConditionalLogStore(folder));
+  if (found === null) throw new Error("there is no table");
   const files: Action[] = [];
-  for await (const actions of state.files()) files.push(...actions);
-  return { ...state, files };
+  for await (const actions of found.files()) files.push(...actions);
+  return { ...found, files };
 }
 
 const kept = (files: readonly Action[]) =>
@@ -84,7 +101,7 @@ describe("the table's state comes back from the checkpoint alone", () => {
         remove("gone", NOW - HOUR),
       ],
     );
-    expect(checkpoint).toMatchObject({ version: 1, actions: 6, adds: 1, name: CHECKPOINT.slice(11) });
+    expect(checkpoint).toMatchObject({ version: 1, actions: 6, adds: 1, outcome: "created" });
     const state = await stateFromCheckpoint(checkpoint);
     expect(state).toMatchObject({
       version: 1,
@@ -133,8 +150,8 @@ describe("the table's state comes back from the checkpoint alone", () => {
   });
 
   test("through a second checkpoint that builds on the first", async () => {
-    const first = await built([PROTOCOL, metaData(), add("a"), add("b")], [add("c")]);
-    await putCheckpoint(store, first);
+    await putVersions([PROTOCOL, metaData(), add("a"), add("b")], [add("c")]);
+    await writeCheckpoint(store, await state(), NOW, nodePageCompressor);
     const second = await built([], [], [remove("a", NOW), add("c", { size: 2 })], [add("d")]);
     expect(second).toMatchObject({ version: 3, adds: 3, actions: 6 });
     expect(kept((await stateFromCheckpoint(second)).files)).toEqual(["-a", "b", "c", "d"]);
@@ -217,24 +234,27 @@ describe("as the protocol asks", () => {
 });
 
 describe("put", () => {
+  beforeEach(async () => {
+    await putVersions([PROTOCOL, metaData()], [add("a")]);
+  });
+
   test("once, and then named in the hint, which has no parts", async () => {
-    const checkpoint = await built([PROTOCOL, metaData()], [add("a")]);
-    expect(await putCheckpoint(store, checkpoint)).toBe("created");
+    const { outcome, bytes } = await writeCheckpoint(store, await state(), NOW, nodePageCompressor);
+    expect(outcome).toBe("created");
     const hint: unknown = JSON.parse(Buffer.from((await store.read(HINT)) ?? []).toString());
-    expect(hint).toEqual({ version: 1, size: 3, sizeInBytes: checkpoint.bytes, numOfAddFiles: 1 });
-    expect((await store.read(CHECKPOINT))?.length).toBe(checkpoint.bytes);
+    expect(hint).toEqual({ version: 1, size: 3, sizeInBytes: bytes, numOfAddFiles: 1 });
+    expect((await store.read(CHECKPOINT))?.length).toBe(bytes);
   });
 
   test("never over another writer's, whose size the hint would not tell", async () => {
-    const checkpoint = await built([PROTOCOL, metaData()], [add("a")]);
+    const ours = await state();
     await store.put(CHECKPOINT, Buffer.from("theirs"));
-    expect(await putCheckpoint(store, checkpoint)).toBe("exists");
+    expect((await writeCheckpoint(store, ours, NOW, nodePageCompressor)).outcome).toBe("exists");
     expect(Buffer.from((await store.read(CHECKPOINT)) ?? []).toString()).toBe("theirs");
     expect(await store.read(HINT)).toBeNull();
   });
 
   test("what cannot be put is dropped, and the failure is told", async () => {
-    const checkpoint = await built([PROTOCOL, metaData()], [add("a")]);
     let dropped = false;
     const failing = new MemoryObjectStore();
     failing.create = () => ({
@@ -244,7 +264,9 @@ describe("put", () => {
         dropped = true;
       },
     });
-    await expect(putCheckpoint(failing, checkpoint)).rejects.toThrow("the disk is full");
+    await expect(writeCheckpoint(failing, await state(), NOW, nodePageCompressor)).rejects.toThrow(
+      "the disk is full",
+    );
     expect(dropped).toBe(true);
     expect(await failing.read(HINT)).toBeNull();
   });
@@ -254,22 +276,68 @@ test("an action that the schema does not hold stops it, before anything is put",
   await expect(built([PROTOCOL, metaData(), add("a", { baseRowId: "x" })])).rejects.toThrow(/add.baseRowId/);
 });
 
-test("a page that the compressor spoils is found when it is read back", async () => {
-  await built(
+test("a page that the compressor spoils is found when it is read back, and nothing is put", async () => {
+  await putVersions(
     [PROTOCOL, metaData()],
     Array.from({ length: 50 }, (_, i) => add(`file-${i}`)),
   );
-  const state = await reconcileLog(new ConditionalLogStore(store));
-  const spoiling = {
-    codec: 0 as const,
-    compress: (page: Uint8Array, out: { append(bytes: Uint8Array): void }) => {
+  const spoiling: PageCompressor = {
+    codec: 0,
+    compress: (page, out) => {
       const spoiled = page.slice();
       const at = Buffer.from(spoiled).indexOf("file-7");
       if (at >= 0) spoiled[at + 5] = 0x38;
       out.append(spoiled);
     },
   };
-  await expect(buildCheckpoint(state!, NOW, spoiling)).rejects.toThrow(
-    /is read back as 52 actions .* 52 actions .* was written/,
+  await expect(writeCheckpoint(store, await state(), NOW, spoiling)).rejects.toThrow(
+    /row group 0 of .* is read back as 52 actions .* 52 actions .* was written/,
   );
+  expect([...store.objects.keys()].filter((path) => !path.endsWith(".json"))).toEqual([]);
+});
+
+describe("the check of a checkpoint", () => {
+  const rows = Array.from({ length: 10 }, (_, i) => checkpointRow(add(`file-${i}`)));
+
+  /** Of three row groups; `spoil` may change the footer before it is looked at. */
+  async function checked(spoil: (footer: Uint8Array) => Uint8Array): Promise<void> {
+    const check = new CheckpointCheck("c");
+    const limits = { rows: 4, bytes: 1 << 20 };
+    const writer = new NestedWriter(checkpointSchema, null, limits, async () => {}, check.checkRowGroup);
+    for (const row of rows) {
+      check.add(row);
+      await writer.write(row);
+    }
+    check.checkFooter(spoil((await writer.finish()).slice()));
+  }
+
+  test("takes many row groups whose footer is right", async () => {
+    await checked((footer) => footer);
+  });
+
+  test("finds a footer that tells of another place", async () => {
+    // The offset of a chunk in the third row group, as a zigzag number of three bytes.
+    await expect(
+      checked((footer) => {
+        const metadata = parquetMetadata(Uint8Array.from(footer).buffer);
+        const offset = Number(metadata.row_groups[2]?.columns[5]?.meta_data?.data_page_offset);
+        const zigzag = [((offset * 2) & 0x7f) | 0x80, ((offset * 2) >> 7) & 0x7f];
+        footer[Buffer.from(footer).lastIndexOf(Buffer.from(zigzag))]! ^= 2;
+        return footer;
+      }),
+    ).rejects.toThrow("the footer of c tells of 3 row groups, and not as they were written");
+  });
+
+  test("finds rows that were given to the writer alone", async () => {
+    const check = new CheckpointCheck("c");
+    const writer = new NestedWriter(
+      checkpointSchema,
+      null,
+      { rows: 9, bytes: 1 << 20 },
+      async () => {},
+      check.checkRowGroup,
+    );
+    await writer.write(checkpointRow(add("a")));
+    await expect(writer.finish()).rejects.toThrow(/is read back as 1 actions .* 0 actions/);
+  });
 });

@@ -1,0 +1,97 @@
+import { parquetMetadata, type RowGroup } from "hyparquet";
+import type { RowGroupCheck } from "../parquet/nested-writer.ts";
+import type { Action } from "./actions.ts";
+import { checkpointBatches } from "./checkpoint.ts";
+import { checkpointRow, checkpointSchema } from "./checkpoint-schema.ts";
+import { stringifyJson } from "./json.ts";
+import { TextDigest } from "./text-digest.ts";
+
+/**
+ * Compares a checkpoint that is being written with what is read back of it, by the reader of every checkpoint: row group by row
+ * group, so that neither the file nor its rows must be held, and the footer at the end. Errors are plain ones: a difference is a
+ * bug, or broken memory.
+ */
+export class CheckpointCheck {
+  readonly #name: string;
+  readonly #rowGroups: RowGroup[] = [];
+  #written = new RowDigest();
+
+  constructor(name: string) {
+    this.#name = name;
+  }
+
+  /** A row that goes into the next row group. */
+  add(row: Readonly<Record<string, unknown>>): void {
+    this.#written.add(row);
+  }
+
+  readonly checkRowGroup: RowGroupCheck = async (file, offset) => {
+    const written = this.#written;
+    this.#written = new RowDigest();
+    const read = await digestOf(this.#name, file);
+    if (String(read) !== String(written)) {
+      throw new Error(
+        `row group ${this.#rowGroups.length} of ${this.#name} is read back as ${read}, and ${written} was written. The checkpoint was not put; this is a bug: please report it`,
+      );
+    }
+    const [group] = parquetMetadata(arrayBuffer(file)).row_groups;
+    // The magic number stands before it there.
+    if (group !== undefined) this.#rowGroups.push(moved(group, offset - 4));
+  };
+
+  /** `footer`: the end of the file. Every row group must stand there as it was when it was read back. */
+  checkFooter(footer: Uint8Array): void {
+    const { row_groups: found } = parquetMetadata(arrayBuffer(footer));
+    if (stringifyJson(found) === stringifyJson(this.#rowGroups)) return;
+    throw new Error(
+      `the footer of ${this.#name} tells of ${found.length} row groups, and not as they were written, ${this.#rowGroups.length} of them. The checkpoint was not put; this is a bug: please report it`,
+    );
+  }
+}
+
+function arrayBuffer(bytes: Uint8Array): ArrayBuffer {
+  return bytes.slice().buffer as ArrayBuffer;
+}
+
+/** With the offsets that the row group has `by` bytes further on. */
+function moved(group: RowGroup, by: number): RowGroup {
+  const columns = group.columns.map((column) => {
+    const { meta_data: metadata } = column;
+    if (metadata === undefined) return column;
+    return {
+      ...column,
+      meta_data: { ...metadata, data_page_offset: metadata.data_page_offset + BigInt(by) },
+    };
+  });
+  const { file_offset: offset } = group;
+  return { ...group, columns, ...(offset === undefined ? {} : { file_offset: offset + BigInt(by) }) };
+}
+
+async function digestOf(name: string, file: Uint8Array): Promise<RowDigest> {
+  const digest = new RowDigest();
+  const log = {
+    read: async (_: string, { start, length } = { start: 0, length: file.length }) =>
+      file.subarray(start, start + length),
+  };
+  const checkpoint = { version: 0, files: [{ name, size: file.length, modifiedMs: 0 }] };
+  const kinds = checkpointSchema.map((field) => field.name as keyof Action);
+  for await (const actions of checkpointBatches(log, checkpoint, kinds)) {
+    for (const action of actions) digest.add(checkpointRow(action));
+  }
+  return digest;
+}
+
+/** Rows in their order, as JSON. */
+class RowDigest {
+  #rows = 0;
+  readonly #text = new TextDigest();
+
+  add(row: Readonly<Record<string, unknown>>): void {
+    this.#rows++;
+    this.#text.add(stringifyJson(row));
+  }
+
+  toString(): string {
+    return `${this.#rows} actions (digest ${this.#text})`;
+  }
+}
