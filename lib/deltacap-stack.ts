@@ -100,13 +100,13 @@ export class DeltacapStack extends Stack {
       ...keyProps,
     });
     new ReadingOutputs(this, "Reading", { table, ...(glueDatabase === "" ? {} : { glueDatabase }) });
-    this.#outputs({ intake, table, manifests, converter, committer, observability }, settings);
+    this.#outputs({ intake, table, manifests, converter, committer, maintenance, observability }, settings);
     this.#bound(configuration.permissionsBoundary);
   }
 
   /** By these names the command line finds what it is to look at; and every setting of the functions is among them. */
   #outputs(parts: Outputs, settings: FunctionSettings): void {
-    const { intake, table, manifests, converter, committer, observability } = parts;
+    const { intake, table, manifests, converter, committer, maintenance, observability } = parts;
     const { tableUri, captureQueueUrl, manifestQueueUrl } = settings;
     const outputs: Record<string, string> = {
       Settings: this.toJsonString(environmentOf(settings)),
@@ -122,6 +122,7 @@ export class DeltacapStack extends Stack {
       ConverterEventSource: converter.eventSource.eventSourceMappingId,
       CommitterFunction: committer.function.functionName,
       CommitterSchedule: committer.schedule.ruleName,
+      MaintenanceFunction: maintenance.function.functionName,
       AlarmTopic: observability.topic.topicArn,
       DashboardName: observability.dashboard.dashboardName,
     };
@@ -145,6 +146,7 @@ interface Pipeline {
 interface Outputs extends Pipeline {
   readonly converter: Converter;
   readonly committer: Committer;
+  readonly maintenance: Maintenance;
   readonly observability: Observability;
 }
 

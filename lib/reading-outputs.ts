@@ -22,7 +22,7 @@ export class ReadingOutputs extends Construct {
 
   /**
    * As Spark registers a Delta table: engines that know Delta read columns and partitions from the table's log, so that a
-   * column which is added later needs no change here.
+   * column which is added later needs no change here. Athena documents this form, and that `table_type` must not be set in it.
    */
   #register(table: LakeTable, databaseName: string): void {
     new CfnTable(this, "GlueTable", {
@@ -32,7 +32,7 @@ export class ReadingOutputs extends Construct {
         name: "packets",
         description: "Packets of vehicles' captures, one row a packet (Deltacap)",
         tableType: "EXTERNAL_TABLE",
-        parameters: { EXTERNAL: "TRUE", table_type: "DELTA", "spark.sql.sources.provider": "delta" },
+        parameters: { EXTERNAL: "TRUE", "spark.sql.sources.provider": "delta" },
         storageDescriptor: {
           location: table.uri,
           columns: [{ name: "col", type: "array<string>" }],
@@ -40,7 +40,7 @@ export class ReadingOutputs extends Construct {
           outputFormat: "org.apache.hadoop.hive.ql.io.HiveSequenceFileOutputFormat",
           serdeInfo: {
             serializationLibrary: "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe",
-            parameters: { path: table.uri, "serialization.format": "1" },
+            parameters: { path: `${table.uri}/`, "serialization.format": "1" },
           },
         },
       },

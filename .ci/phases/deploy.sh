@@ -90,8 +90,9 @@ step() { .ci/.venv-deploy/bin/python test/deploy/deployment.py "$1"; }
 deployed() {
   check 'cdk deploy' cdk_on_ministack deploy --require-approval never --outputs-file "$OUTPUTS"
   check 'captures become rows, each once, with three committers' step first
-  check 'cdk deploy: an update' cdk_on_ministack deploy --require-approval never --outputs-file "$OUTPUTS" --context deltacap:converterMemory=2048
+  check 'cdk deploy: an update' cdk_on_ministack deploy --require-approval never --outputs-file "$OUTPUTS" --context deltacap:converterMemory=2048 --context deltacap:checkpointInterval=1
   check 'captures become rows after the update' step second
+  check 'maintenance writes a checkpoint, delta-rs reads it' step maintenance
   check 'a steady stream of uploads' step stream
   check 'cdk destroy' cdk_on_ministack destroy --force
   check 'the data is still there' step kept

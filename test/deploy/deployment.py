@@ -128,6 +128,16 @@ def second():
     same_rows_as("both-table", ["first", "second"])
 
 
+def maintenance():
+    """The maintenance function runs, and leaves a checkpoint that delta-rs starts from: the same rows."""
+    answer = functions.invoke(FunctionName=OUTPUTS["MaintenanceFunction"])
+    if "FunctionError" in answer:
+        sys.exit(f"maintenance failed: {answer['Payload'].read()[:2000]}")
+    hint = s3.get_object(Bucket=TABLE_BUCKET, Key=f"{TABLE_PREFIX}/_delta_log/_last_checkpoint")["Body"].read()
+    same_rows_as("both-table", ["first", "second"])
+    print(f"note checkpoint: {hint.decode()[:200]}")
+
+
 def source_id(key, etag, size):
     """The id of DESIGN.md 5, by which commits name what they add."""
     text = json.dumps([BUCKET, key, etag, size], separators=(",", ":"), ensure_ascii=False)
@@ -234,7 +244,7 @@ def others_alone():
         sys.exit(f"notifications: {notifications()}")
 
 
-STEPS = (first, second, stream, kept, other_team, others_and_ours, again, others_alone)
+STEPS = (first, second, maintenance, stream, kept, other_team, others_and_ours, again, others_alone)
 
 if __name__ == "__main__":
     step = {step.__name__: step for step in STEPS}[sys.argv[1]]
