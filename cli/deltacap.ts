@@ -1,10 +1,11 @@
 import { parseArgs } from "node:util";
-import { RejectedError, RetryableError, TableRefusedError } from "../src/errors.ts";
+import { CommitInDoubtError, RejectedError, RetryableError, TableRefusedError } from "../src/errors.ts";
 import { type Command, ExitCode, type Terminal, UsageError } from "./command.ts";
 import { backfill } from "./commands/backfill.ts";
 import { checkpoint } from "./commands/checkpoint.ts";
 import { convert } from "./commands/convert.ts";
 import { cost } from "./commands/cost.ts";
+import { doctor } from "./commands/doctor.ts";
 import { exportCapture } from "./commands/export.ts";
 import { forget } from "./commands/forget.ts";
 import { ingest } from "./commands/ingest.ts";
@@ -39,6 +40,7 @@ const stackCommands: readonly ((open: OpenStack) => Command)[] = [
   trace,
   backfill,
   retry,
+  doctor,
   pause,
   resume,
 ];
@@ -93,7 +95,11 @@ function explain(command: Command, error: unknown, terminal: Terminal): number {
     terminal.err(`deltacap ${command.name}: ${error.message}\n`);
     return ExitCode.captures;
   }
-  if (error instanceof TableRefusedError || error instanceof RetryableError) {
+  if (
+    error instanceof TableRefusedError ||
+    error instanceof RetryableError ||
+    error instanceof CommitInDoubtError
+  ) {
     terminal.err(`deltacap ${command.name}: ${error.message}\n`);
     return ExitCode.environment;
   }

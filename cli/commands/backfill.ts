@@ -104,6 +104,11 @@ interface Counts {
   unchecked: number;
 }
 
+interface Events {
+  readonly onObject: (counts: Counts) => void;
+  readonly onAnnounced: (object: CaptureObject) => void;
+}
+
 /** Objects whose ids are looked up at once. */
 const PAGE = 1_000;
 /** Objects beyond the ledger's horizon that wait for one reading of the log: some 200 MB. */
@@ -115,10 +120,7 @@ const SEND_BATCH = 10;
 class Backfill {
   readonly #stack: DeployedStack;
   readonly #choice: Choice;
-  readonly #events: {
-    onObject: (counts: Counts) => void;
-    onAnnounced: (object: CaptureObject) => void;
-  };
+  readonly #events: Events;
   readonly #counts: Counts = {
     listed: 0,
     passed_over: 0,
@@ -130,7 +132,7 @@ class Backfill {
   };
   #old = new Map<SourceId, CaptureObject>();
 
-  constructor(stack: DeployedStack, choice: Choice, events: Backfill["#events"]) {
+  constructor(stack: DeployedStack, choice: Choice, events: Events) {
     this.#stack = stack;
     this.#choice = choice;
     this.#events = events;

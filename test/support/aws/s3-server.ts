@@ -42,6 +42,16 @@ export class S3Server implements Service {
     switch (operation) {
       case "HeadBucket":
         return { status: 200 };
+      case "GetBucketVersioning":
+        return xml(
+          `<VersioningConfiguration>${bucket.versioned ? "<Status>Enabled</Status>" : ""}</VersioningConfiguration>`,
+        );
+      case "GetBucketEncryption":
+        return xml(
+          `<ServerSideEncryptionConfiguration><Rule><ApplyServerSideEncryptionByDefault><SSEAlgorithm>${bucket.encryption}</SSEAlgorithm></ApplyServerSideEncryptionByDefault></Rule></ServerSideEncryptionConfiguration>`,
+        );
+      case "GetBucketNotificationConfiguration":
+        return xml(`<NotificationConfiguration>${bucket.notifications}</NotificationConfiguration>`);
       case "PutBucketVersioning":
         bucket.versioned = exchange.body.includes("<Status>Enabled</Status>");
         return { status: 200 };
@@ -87,6 +97,9 @@ function operationOf({ method, path, query, headers }: Exchange): string {
     if (method === "HEAD") return "HeadBucket";
     if (method === "GET" && query.get("list-type") === "2") return "ListObjectsV2";
     if (method === "GET" && query.has("versions")) return "ListObjectVersions";
+    if (method === "GET" && query.has("versioning")) return "GetBucketVersioning";
+    if (method === "GET" && query.has("encryption")) return "GetBucketEncryption";
+    if (method === "GET" && query.has("notification")) return "GetBucketNotificationConfiguration";
     if (method === "POST" && query.has("delete")) return "DeleteObjects";
   } else if (query.has("uploads") && method === "POST") return "CreateMultipartUpload";
   else if (query.has("uploadId")) {

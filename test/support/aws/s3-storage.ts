@@ -66,6 +66,10 @@ export class Bucket {
   readonly #objects = new Map<string, (StoredObject | null)[]>();
   readonly #uploads = new Map<string, Upload>();
   versioned = false;
+  /** As new buckets have it. */
+  encryption = "AES256";
+  /** XML of its notification configuration. */
+  notifications = "";
   #counter = 0;
 
   constructor(clock: Clock) {

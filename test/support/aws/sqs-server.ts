@@ -142,7 +142,15 @@ function settingsOf(fields: Fields) {
 
 function attributesOf(queue: Queue): Record<string, string> {
   const { visible, inFlight } = queue.counts();
+  const { redrive } = queue.settings;
+  const policy = {
+    deadLetterTargetArn: `arn:aws:sqs:eu-central-1:000000000000:${redrive?.queue}`,
+    maxReceiveCount: redrive?.maxReceiveCount,
+  };
   return {
+    ...(redrive === undefined ? {} : { RedrivePolicy: JSON.stringify(policy) }),
+    MaximumMessageSize: String(queue.settings.maximumMessageSize),
+    MessageRetentionPeriod: String(4 * 86_400),
     QueueArn: `arn:aws:sqs:eu-central-1:000000000000:${queue.name}`,
     ApproximateNumberOfMessages: String(visible),
     ApproximateNumberOfMessagesNotVisible: String(inFlight),
