@@ -212,4 +212,7 @@ function megabytes(path: string | undefined): string {
   return path === undefined ? "0" : (statSync(path).size / 1e6).toFixed(0);
 }
 
-process.exitCode = await main();
+process.exitCode = await main().catch((error: unknown) => {
+  console.error(error instanceof Error ? error.message : error);
+  return 2;
+});
