@@ -210,30 +210,31 @@ export interface LiveFile {
 export async function liveFiles(log: LogStore): Promise<LiveFile[]> {
   const segment = await readLogSegment(log);
   const live = new Map<string, LiveFile>();
+  const withVector = new Set<string>();
   if (segment === null) return [];
   for await (const { version, actions } of replay(log, segment, ["add", "remove"])) {
     // A version that removes and adds the same path has it, in whatever order its lines are.
     for (const { remove } of actions) if (remove !== undefined) live.delete(decodedPath(remove.path));
     for (const { add } of actions) {
-      if (add !== undefined) live.set(decodedPath(add.path), liveFile(add, version));
+      if (add === undefined) continue;
+      const path = decodedPath(add.path);
+      live.set(path, liveFile(path, add, version));
+      if (add.deletionVector === undefined || add.deletionVector === null) withVector.delete(path);
+      else withVector.add(path);
     }
+  }
+  for (const path of withVector) {
+    if (!live.has(path)) continue;
+    throw new TableRefusedError(
+      `${path} has a deletion vector, which deltacap does not read: use Spark for this table`,
+    );
   }
   return [...live.values()];
 }
 
-function liveFile(add: Add, version: number): LiveFile {
-  if (add.deletionVector !== undefined && add.deletionVector !== null) {
-    throw new TableRefusedError(
-      `${add.path} has a deletion vector, which deltacap does not read: use Spark for this table`,
-    );
-  }
-  return {
-    path: decodedPath(add.path),
-    size: add.size,
-    partitionValues: add.partitionValues,
-    rows: rowsOf(add.stats),
-    version,
-  };
+function liveFile(path: string, add: Add, version: number): LiveFile {
+  const { size, partitionValues, stats } = add;
+  return { path, size, partitionValues, rows: rowsOf(stats), version };
 }
 
 function rowsOf(stats: string | undefined): number | null {

@@ -215,4 +215,12 @@ describe("the live files", () => {
     );
     await expect(liveFiles(log)).rejects.toThrow(/deletion vector/);
   });
+
+  test("a deletion vector of a file that is gone is nobody's concern", async () => {
+    const deletionVector = { storageType: "u", pathOrInlineDv: "x", offset: 1 };
+    const add = { path: "a", partitionValues: {}, size: 1, deletionVector };
+    await putLog(commitFileName(5), JSON.stringify({ add }));
+    await putLog(commitFileName(6), JSON.stringify({ remove: { path: "a", deletionVector } }));
+    expect(await liveFiles(log)).toHaveLength(3);
+  });
 });

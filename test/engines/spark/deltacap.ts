@@ -5,7 +5,6 @@
  *     {"ingest": TABLE, "vehicle": "v1", "name": "a", "day": "2026-01-02", "packets": 60, "untimed": 0}
  *         makes that capture, its first packets perhaps without a time, and ingests it
  *     {"create": TABLE, "columns": 60}   an older table, without the columns beyond
- *     {"checkpoint": TABLE}              of the newest version
  *     {"run": ["optimize", TABLE]}       any command of the command line
  */
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -16,12 +15,9 @@ import { localTable } from "../../../cli/local-table.ts";
 import { PcapngWriter } from "../../../src/capture/capture-writer.ts";
 import { packetTable } from "../../../src/columns/packet-table.ts";
 import { convertCaptures } from "../../../src/convert-captures.ts";
-import { buildCheckpoint, putCheckpoint } from "../../../src/delta/checkpoint-writer.ts";
 import { createTableBody } from "../../../src/delta/commit-body.ts";
-import { reconcileLog } from "../../../src/delta/reconcile.ts";
 import { TableRefusedError } from "../../../src/errors.ts";
 import { fileSource } from "../../../src/local/file-capture-store.ts";
-import { FolderObjectStore } from "../../../src/local/folder-object-store.ts";
 import { KeyPattern } from "../../../src/manifest/key-pattern.ts";
 import { converterDefaults, defaultKeyPattern } from "../../../src/settings.ts";
 import { LINKTYPE_ETHERNET, Traffic, vehicleMix } from "../../support/traffic.ts";
@@ -38,13 +34,11 @@ interface Ingest {
 type Order =
   | Ingest
   | { readonly create: string; readonly columns: number }
-  | { readonly checkpoint: string }
   | { readonly run: readonly string[] };
 
 async function obey(order: Order): Promise<object> {
   if ("ingest" in order) return await ingest(order);
   if ("create" in order) return await create(order.create, order.columns);
-  if ("checkpoint" in order) return await checkpoint(order.checkpoint);
   let text = "";
   const out = (part: string) => {
     text += part;
@@ -100,13 +94,6 @@ async function create(folder: string, columns: number): Promise<object> {
   const schema = { ...packetTable, columns: packetTable.columns.slice(0, columns) };
   const identity = { txnId: "create", timestamp: Date.now(), engineInfo: "deltacap/older" };
   return { outcome: await localTable(folder).log.commit(0, createTableBody(schema, "older", identity)) };
-}
-
-async function checkpoint(folder: string): Promise<object> {
-  const state = await reconcileLog(localTable(folder).log);
-  if (state === null) return { outcome: "failed", reason: "there is no table" };
-  const built = await buildCheckpoint(state, Date.now(), null);
-  return { outcome: await putCheckpoint(new FolderObjectStore(folder), built), version: built.version };
 }
 
 for await (const line of createInterface({ input: process.stdin })) {

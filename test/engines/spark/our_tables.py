@@ -177,7 +177,7 @@ def main(jars: str, folder: str) -> None:
                     table.ingested(f"{vehicle} {day} {part}", day=day, vehicle=vehicle, packets=packets)
         table.ingested("untimed", vehicle=ODD_VEHICLE, untimed=60)
         table.agree("appended")
-        table.ordered("created", checkpoint=table.path)
+        table.ordered(0, run=["checkpoint", table.path])
         table.ingested("after the checkpoint", vehicle="v1")
         for file in sorted(glob.glob(os.path.join(glob.escape(table.path), "_delta_log", "0*.json")))[:-1]:
             os.rename(file, file + ".gone")
@@ -185,7 +185,7 @@ def main(jars: str, folder: str) -> None:
         for file in glob.glob(os.path.join(glob.escape(table.path), "_delta_log", "*.gone")):
             os.rename(file, file[: -len(".gone")])
         table.ordered(0, run=["optimize", table.path])
-        table.ordered("created", checkpoint=table.path)
+        table.ordered(0, run=["checkpoint", table.path])
         table.agree("optimized")
         table.ordered(0, run=["vacuum", table.path, "--delete", "--retention-hours", "0", "--allow-short-retention"])
         table.ingested("after the vacuum", vehicle="v2")
