@@ -95,7 +95,8 @@ export const configurationDefaults: DeltacapConfiguration = {
   // The largest capture that S3 takes in one put, 5 GiB, is read and decoded in less.
   converterTimeoutSeconds: 300,
   converterMemory: 1_769,
-  committerMemory: 1_769,
+  // It waits nearly all the time, and every second of it is billed: at one core it would be most of a small fleet's bill.
+  committerMemory: 1_024,
   // What the smallest accounts may use at most.
   maintenanceMemory: 3_008,
   reserveCommitter: true,
