@@ -16,9 +16,11 @@ export function decodeIpv6(record: DecodingRecord, at: number, end: number): voi
   record.ipSrcOffset = at + 8;
   record.ipDstOffset = at + 24;
   const payloadLength = uint16(bytes, at + 4);
-  // Zero: a jumbogram (RFC 2675), or segmentation left to the network card.
-  const payloadEnd = payloadLength === 0 ? end : Math.min(end, at + HEADER_LENGTH + payloadLength);
-  decodeExtensionHeaders(record, bytes[at + 6]!, at + HEADER_LENGTH, payloadEnd);
+  const next = bytes[at + 6]!;
+  // Zero: a jumbogram (RFC 2675), or segmentation left to the network card; really none only where no header follows.
+  const isOpen = payloadLength === 0 && next !== IpProtocol.noNextHeader;
+  const payloadEnd = isOpen ? end : Math.min(end, at + HEADER_LENGTH + payloadLength);
+  decodeExtensionHeaders(record, next, at + HEADER_LENGTH, payloadEnd);
 }
 
 /** RFC 8200 section 4; each header is at least 8 bytes long, so that the loop ends with the packet. */

@@ -63,6 +63,7 @@ export const IpProtocol = {
   fragment: 44,
   authentication: 51,
   icmpv6: 58,
+  noNextHeader: 59,
   destinationOptions: 60,
   sctp: 132,
   mobility: 135,

@@ -47,6 +47,11 @@ test("a payload length of zero means to the end of the frame (RFC 2675, or the n
   expect(decoded(packet({ payloadLength: 0 }))).toMatchObject({ srcPort: 40_000, payloadLength: 10 });
 });
 
+test("where no header follows, a payload length of zero is one: what comes is Ethernet's padding", () => {
+  const row = decoded(packet({ nextHeader: 59, payloadLength: 0 }, data(0), 6));
+  expect(row).toMatchObject({ ipProtocol: 59, payloadOffset: 54, payloadLength: 0, decodeStatus: "ok" });
+});
+
 test("another version behind the EtherType of IPv6 is malformed", () => {
   const row = decoded(packet({ version: 4 }));
   expect(row.decodeStatus).toBe("malformed");

@@ -100,7 +100,7 @@ const tecmpPackets = [
   tecmp({ dataType: 0, messageType: 0 }, tecmpRecord({}, data(40))),
 ];
 
-/** ASAM CMP 1.0.0: header, data messages, payloads of CAN, CAN FD and Ethernet. tshark has no dissector for it before 4.2. */
+/** ASAM CMP 1.0.0: header, data messages, payloads of CAN, CAN FD and Ethernet. tshark has no dissector for it before 4.2; Wireshark 4.4.5 read these packets as the table does. */
 const asamCmpPackets = [
   asamCmp(
     { device: 0x0102 },
