@@ -66,6 +66,9 @@ class SyntheticLog implements LogStore {
   }
 }
 
+/** Statistics that repeat after so many files: further apart than a compressor looks back, and made once. */
+const statistics = Array.from({ length: 1_000 }, (_, i) => statisticsOf(new Random(SEED + i)));
+
 function commitOf(version: number, files: number): Uint8Array {
   const random = new Random(SEED + version);
   const lines = Array.from({ length: files }, (_, i) => JSON.stringify({ add: addOf(random, version, i) }));
@@ -75,20 +78,24 @@ function commitOf(version: number, files: number): Uint8Array {
 function addOf(random: Random, version: number, i: number) {
   const date = new Date(Date.UTC(2026, 0, 1 + Math.floor(version / 100))).toISOString().slice(0, 10);
   const id = `${hex(random)}${hex(random)}${hex(random)}${hex(random)}`;
-  const rows = 10_000 + random.below(500_000);
-  const columns = fileColumns.map((column) => ({
-    column,
-    nullCount: random.below(rows),
-    bounds: column.statistics ? boundsOf(column, random) : null,
-  }));
   return {
     path: `date=${date}/part-${String(i).padStart(5, "0")}-${id}.parquet`,
     partitionValues: { date },
     size: random.below(1 << 27),
     modificationTime: 1_790_000_000_000 + version,
     dataChange: true,
-    stats: deltaStatistics(rows, columns),
+    stats: statistics[i % statistics.length],
   };
+}
+
+function statisticsOf(random: Random): string {
+  const rows = 10_000 + random.below(500_000);
+  const columns = fileColumns.map((column) => ({
+    column,
+    nullCount: random.below(rows),
+    bounds: column.statistics ? boundsOf(column, random) : null,
+  }));
+  return deltaStatistics(rows, columns);
 }
 
 function hex(random: Random): string {
