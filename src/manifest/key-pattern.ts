@@ -7,7 +7,8 @@ type Segment =
 
 /**
  * Tells a vehicle from an object key. A pattern has segments between slashes: literals, `*` (any characters within a
- * segment), `**` (any number of segments), and `{vehicle_id}` once, a segment of its own. Matching takes time linear in the
+ * segment), `**` (any number of segments; at the end at least one, so that `{vehicle_id}/**` takes a file beside the folders for
+ * no vehicle), and `{vehicle_id}` once, a segment of its own. Matching takes time linear in the
  * key for each `**`; there are no regular expressions, which a key could stall.
  */
 export class KeyPattern {
@@ -39,7 +40,8 @@ export class KeyPattern {
     while (at < parts.length || next < this.#segments.length) {
       const segment = this.#segments[next];
       const part = parts[at];
-      if (segment?.kind === "any segments") {
+      const nothingLeft = next === this.#segments.length - 1 && part === undefined;
+      if (segment?.kind === "any segments" && !nothingLeft) {
         retry = { segment: next, at, vehicle };
         next++;
         continue;

@@ -6,8 +6,10 @@ describe("a key pattern tells the vehicle", () => {
   test.each([
     ["{vehicle_id}/**", "car7/2026/a.pcap", "car7"],
     ["{vehicle_id}/**", "car7/a.pcap", "car7"],
-    // ** may stand for nothing at all.
-    ["{vehicle_id}/**", "car7", "car7"],
+    // ** may stand for nothing at all, but not at the end: a file is no folder.
+    ["{vehicle_id}/**", "a.pcap", null],
+    ["{vehicle_id}/**", "car7/", "car7"],
+    ["**/{vehicle_id}/**/a.pcap", "car7/a.pcap", "car7"],
     ["{vehicle_id}/**", "/a.pcap", null],
     ["captures/{vehicle_id}/*.pcap", "captures/car7/a.pcap", "car7"],
     ["captures/{vehicle_id}/*.pcap", "captures/car7/b/a.pcap", null],
@@ -68,6 +70,7 @@ function everyMatch(pattern: readonly string[], key: readonly string[]): string[
   const [first, ...rest] = pattern;
   if (first === undefined) return key.length === 0 ? [""] : [];
   if (first === "**") {
+    if (rest.length === 0) return key.length === 0 ? [] : [""];
     return Array.from({ length: key.length + 1 }, (_, i) => everyMatch(rest, key.slice(i))).flat();
   }
   const [part, ...others] = key;
