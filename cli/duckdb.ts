@@ -17,14 +17,22 @@ const duckdbTypes: Readonly<Record<ColumnType, string>> = {
 
 /** A DuckDB connection in memory where the view `packets` is the table's newest version. Close it after use. */
 export async function packetsView(table: LocalTable): Promise<DuckDBConnection> {
+  return await packetsOf(table.folder, await liveFiles(table.log));
+}
+
+/** The same, where the view `packets` is of these files in the folder. */
+export async function packetsOf(
+  folder: string,
+  files: readonly Pick<LiveFile, "path">[],
+): Promise<DuckDBConnection> {
   const connection = await DuckDBConnection.create();
   await connection.run("SET TimeZone = 'UTC'");
-  await connection.run(`CREATE VIEW packets AS ${selection(table.folder, await liveFiles(table.log))}`);
+  await connection.run(`CREATE VIEW packets AS ${selection(folder, files)}`);
   return connection;
 }
 
 /** Every column by name and type, so that a file from before a column was added gives nulls for it. */
-function selection(folder: string, files: readonly LiveFile[]): string {
+function selection(folder: string, files: readonly Pick<LiveFile, "path">[]): string {
   const columns = packetTable.columns.map(({ name, type }) => ({ name, type: duckdbTypes[type] }));
   if (files.length === 0) {
     return `SELECT ${columns.map(({ name, type }) => `NULL::${type} AS ${name}`).join(", ")} WHERE false`;

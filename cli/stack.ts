@@ -66,10 +66,7 @@ export const deployedStack: OpenStack = async (name, region) => {
   const where = region === null ? {} : { region };
   const stackClients = createStackClients(where);
   const outputs = await stackOutputs(stackClients.cloudformation, name).catch((error: unknown) => {
-    // The SDK throws a plain error: no request was made.
-    if (error instanceof Error && /region is missing/i.test(error.message))
-      throw new UsageError("no region is known: give --region, or set AWS_REGION or a profile's region");
-    throw error;
+    throw regionExplained(error);
   });
   if (outputs === null) {
     throw new UsageError(
@@ -88,6 +85,12 @@ export const deployedStack: OpenStack = async (name, region) => {
     now: Date.now,
   };
 };
+
+/** The SDK's plain error for a region that nobody told, as `UsageError`; others as they are. */
+export function regionExplained(error: unknown): unknown {
+  if (!(error instanceof Error) || !/region is missing/i.test(error.message)) return error;
+  return new UsageError("no region is known: set AWS_REGION or a profile's region, or give --region");
+}
 
 /** Out of the environment of the stack's functions, which is its output `Settings`. Throws `RetryableError` for what is none. */
 export function settingsOf(stack: string, outputs: ReadonlyMap<string, string>): StackSettings {

@@ -10,9 +10,10 @@ import {
 } from "../../src/capture/capture-writer.ts";
 import { translated } from "../../src/local/system-errors.ts";
 import { type Command, ExitCode, onlyPositional, required, UsageError } from "../command.ts";
-import { packetsView, quoted } from "../duckdb.ts";
-import { existingTable } from "../local-table.ts";
+import { downloadHelp, downloadOptions, downloadSettings } from "../download.ts";
+import { quoted } from "../duckdb.ts";
 import { count } from "../progress.ts";
+import { openPackets, readableTable } from "../readable-table.ts";
 
 export const exportCapture: Command = {
   name: "export",
@@ -20,30 +21,34 @@ export const exportCapture: Command = {
   help: `Usage: deltacap export TABLE --capture URI -o OUT.pcap|OUT.pcapng [--source ID]
 
 Writes the packets of one capture as they were: bytes, order, lengths, link types, interfaces, comments, times to the
-nanosecond. Other options and blocks of the original are not in the table.
+nanosecond. Other options and blocks of the original are not in the table. TABLE is a
+folder or an s3:// URI; of a table on S3, files that may have rows of the capture are copied to this machine first.
 
   --capture URI      the capture, as the table's column says: a file path will do for a file:// URL
   --source ID        its source_id, where the same capture was ingested with several contents
   -o, --output OUT   a name that ends in .pcap (one link type, times from 1970 to 2106) or .pcapng
+${downloadHelp}
 `,
   options: {
+    ...downloadOptions,
     capture: { type: "string" },
     source: { type: "string" },
     output: { type: "string", short: "o" },
   },
   run: async (positionals, options, terminal) => {
-    const table = await existingTable(onlyPositional(positionals, "TABLE"));
+    const table = await readableTable(onlyPositional(positionals, "TABLE"));
     const capture = captureUri(required(options, "capture", "URI"));
     const output = resolve(required(options, "output", "OUT.pcap or OUT.pcapng"));
     const writer = captureWriter(output);
-    const connection = await packetsView(table);
+    const download = downloadSettings(options, terminal);
+    const { connection, close } = await openPackets(table, { ...download, capture });
     try {
       const source = await sourceOf(connection, capture, options.source as string | undefined);
       const packets = await writeCapture(connection, source, output, writer);
       terminal.err(`${output}: ${count(packets)} packets\n`);
       return ExitCode.ok;
     } finally {
-      connection.closeSync();
+      await close();
     }
   },
 };

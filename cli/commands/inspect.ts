@@ -10,8 +10,8 @@ import { translated } from "../../src/local/system-errors.ts";
 import { nodeDecompressors } from "../../src/node/compression.ts";
 import { converterDefaults } from "../../src/settings.ts";
 import { type Command, ExitCode, onlyPositional } from "../command.ts";
-import { existingTable } from "../local-table.ts";
 import { count, megabytes } from "../progress.ts";
+import { isS3, readableTable } from "../readable-table.ts";
 
 export const inspect: Command = {
   name: "inspect",
@@ -19,22 +19,27 @@ export const inspect: Command = {
   help: `Usage: deltacap inspect FILE|TABLE [--json]
 
 For a capture: its formats, interfaces, packets, times, how its packets decode, and where it is damaged. For a table (a
-folder): its version, files, rows, bytes and dates.
+folder, or an s3:// URI): its version, files, rows, bytes and dates.
 
   --json    one JSON object
 `,
   options: { json: { type: "boolean" } },
   run: async (positionals, options, terminal) => {
     const path = onlyPositional(positionals, "FILE or TABLE");
-    const found = await stat(path).catch((error: unknown) => {
-      throw translated(error, `cannot read ${path}`);
-    });
-    const facts = found.isDirectory() ? await inspectTable(path) : await inspectCapture(path);
+    const facts =
+      isS3(path) || (await isFolder(path)) ? await inspectTable(path) : await inspectCapture(path);
     if (options.json === true) terminal.out(`${JSON.stringify(facts)}\n`);
     else for (const [name, value] of Object.entries(facts)) terminal.out(`${line(name, value)}\n`);
     return "end" in facts && facts.end !== "complete" ? ExitCode.captures : ExitCode.ok;
   },
 };
+
+async function isFolder(path: string): Promise<boolean> {
+  const found = await stat(path).catch((error: unknown) => {
+    throw translated(error, `cannot read ${path}`);
+  });
+  return found.isDirectory();
+}
 
 function line(name: string, value: unknown): string {
   const label = name.replaceAll("_", " ").padEnd(14);
@@ -48,8 +53,8 @@ function text(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-async function inspectTable(folder: string) {
-  const { log, snapshot } = await existingTable(folder);
+async function inspectTable(table: string) {
+  const { log, snapshot } = await readableTable(table);
   const files = await liveFiles(log);
   const dates = [...new Set(files.flatMap((file) => file.partitionValues.date ?? []))].sort();
   const bytes = files.reduce((sum, file) => sum + file.size, 0);

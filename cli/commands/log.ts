@@ -1,7 +1,7 @@
 import { readCommitTags } from "../../src/delta/commit-tags.ts";
 import { listVersions, readCommit } from "../../src/delta/snapshot.ts";
 import { type Command, ExitCode, onlyPositional } from "../command.ts";
-import { existingTable } from "../local-table.ts";
+import { readableTable } from "../readable-table.ts";
 import { textTable } from "../text-table.ts";
 
 export const log: Command = {
@@ -9,13 +9,13 @@ export const log: Command = {
   summary: "a table's versions: when, by whom, files, rows, sources",
   help: `Usage: deltacap log TABLE [--json]
 
-Lists the table's versions, oldest first: what each added and removed, and how many sources (captures) it brought.
+TABLE is a folder or an s3:// URI. Lists the table's versions, oldest first: what each added and removed, and how many sources (captures) it brought.
 
   --json    one JSON object a version
 `,
   options: { json: { type: "boolean" } },
   run: async (positionals, options, terminal) => {
-    const table = await existingTable(onlyPositional(positionals, "TABLE"));
+    const table = await readableTable(onlyPositional(positionals, "TABLE"));
     const versions: VersionSummary[] = [];
     for (const version of await listVersions(table.log, 0)) {
       const summary = await summarize(table.log, version);

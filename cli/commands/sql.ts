@@ -1,6 +1,6 @@
 import { type Command, ExitCode, UsageError } from "../command.ts";
-import { packetsView } from "../duckdb.ts";
-import { existingTable } from "../local-table.ts";
+import { downloadHelp, downloadOptions, downloadSettings } from "../download.ts";
+import { openPackets, readableTable } from "../readable-table.ts";
 import { textTable } from "../text-table.ts";
 
 export const sql: Command = {
@@ -9,18 +9,21 @@ export const sql: Command = {
   help: `Usage: deltacap sql TABLE "select ..." [--json]
 
 Runs a query on the table's newest version with DuckDB. The table is named packets; docs/table.md lists its columns.
+TABLE is a folder or an s3:// URI; files on S3 are copied to this machine first, since DuckDB alone does not read S3.
 
-  --json    one JSON object a row
+${downloadHelp}
+  --json              one JSON object a row
 
 Example: deltacap sql T "select vehicle_id, count(*) as packets from packets group by all order by 2 desc"
 `,
-  options: { json: { type: "boolean" } },
+  options: { ...downloadOptions, json: { type: "boolean" } },
   run: async (positionals, options, terminal) => {
     const [folder, query, ...more] = positionals;
     if (folder === undefined || query === undefined) throw new UsageError("TABLE and a query are expected");
     if (more.length > 0)
       throw new UsageError(`one query is expected: put it in quotes (there is also ${more[0]})`);
-    const connection = await packetsView(await existingTable(folder));
+    const download = downloadSettings(options, terminal);
+    const { connection, close } = await openPackets(await readableTable(folder), download);
     try {
       const result = await connection.runAndReadAll(query);
       const names = result.deduplicatedColumnNames();
@@ -35,7 +38,7 @@ Example: deltacap sql T "select vehicle_id, count(*) as packets from packets gro
     } catch (error) {
       throw new UsageError(`the query failed: ${error instanceof Error ? error.message : String(error)}`);
     } finally {
-      connection.closeSync();
+      await close();
     }
   },
 };

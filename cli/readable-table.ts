@@ -1,0 +1,167 @@
+import { mkdir, mkdtemp, open, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { DuckDBConnection } from "@duckdb/node-api";
+import { createClients } from "../src/aws/clients.ts";
+import { S3ObjectStore } from "../src/aws/s3-object-store.ts";
+import { tableLocation } from "../src/aws/table-location.ts";
+import { decodedPath } from "../src/delta/commit-body.ts";
+import { ConditionalLogStore } from "../src/delta/conditional-log-store.ts";
+import type { LogStore } from "../src/delta/log-store.ts";
+import { reconcileLog } from "../src/delta/reconcile.ts";
+import { mayHoldText } from "../src/delta/skip-files.ts";
+import { liveFiles, readSnapshot, type Snapshot } from "../src/delta/snapshot.ts";
+import { RetryableError, TableRefusedError } from "../src/errors.ts";
+import { translated } from "../src/local/system-errors.ts";
+import type { ObjectStore } from "../src/manifest/object-store.ts";
+import { readAhead } from "../src/manifest/read-ahead.ts";
+import { UsageError } from "./command.ts";
+import { packetsOf } from "./duckdb.ts";
+import { existingTable } from "./local-table.ts";
+import { megabytes } from "./progress.ts";
+import { regionExplained } from "./stack.ts";
+
+/** A table that a command only reads: in a folder, or on S3. */
+export interface ReadableTable {
+  readonly log: LogStore;
+  readonly snapshot: Snapshot;
+  /** The local folder with its files; null for a table on S3. */
+  readonly folder: string | null;
+  /** Its files; null for a table in a folder. */
+  readonly store: ObjectStore | null;
+}
+
+/** Whether a command's argument names a table on S3. */
+export function isS3(table: string): boolean {
+  return /^s3[an]?:\/\//.test(table);
+}
+
+/**
+ * The table in the folder, or at the `s3://` URI. A table on S3 is read as readers without DynamoDB read it: a newest commit that
+ * its writer left unfinished is not seen. Throws `UsageError` when there is none.
+ */
+export async function readableTable(table: string): Promise<ReadableTable> {
+  if (!isS3(table)) {
+    const { log, snapshot, folder } = await existingTable(table);
+    return { log, snapshot, folder, store: null };
+  }
+  const store = new S3ObjectStore(createClients({}).s3, locationOf(table));
+  const log = new ConditionalLogStore(store);
+  const snapshot = await readSnapshot(log).catch((error: unknown) => {
+    throw regionExplained(error);
+  });
+  if (snapshot === null) throw new UsageError(`${table} is no Delta table: it has no _delta_log`);
+  return { log, snapshot, folder: null, store };
+}
+
+function locationOf(uri: string) {
+  try {
+    return tableLocation(uri);
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+export interface PacketsOptions {
+  /** Only this capture's rows are needed: files that cannot have any may be left out. */
+  readonly capture?: string;
+  /** Bytes that may be copied from S3. */
+  readonly mostBytes: number;
+  readonly onBytes: (copied: number, all: number) => void;
+}
+
+/** Files that are copied at once, and bytes of one read. */
+const PARALLEL = 8;
+const READ_BYTES = 16 * 1024 * 1024;
+
+/**
+ * A DuckDB connection with the view `packets`: to be closed by `close`. DuckDB reads S3 only by an extension that it would
+ * download: files on S3 are copied into a temporary folder, which `close` removes. Throws `UsageError` where they are too many.
+ */
+export async function openPackets(
+  table: ReadableTable,
+  options: PacketsOptions,
+): Promise<{ readonly connection: DuckDBConnection; close(): Promise<void> }> {
+  const { log, store } = table;
+  const files = options.capture === undefined ? await liveFiles(log) : await filesWith(log, options.capture);
+  if (table.folder !== null || store === null) {
+    const connection = await packetsOf(table.folder ?? "", files);
+    return { connection, close: async () => connection.closeSync() };
+  }
+  const bytes = files.reduce((sum, { size }) => sum + size, 0);
+  if (bytes > options.mostBytes) {
+    throw new UsageError(
+      `${files.length} files with ${megabytes(bytes)} would have to be copied, more than --max-download allows (${megabytes(options.mostBytes)}): raise it, or use Athena, Spark or DuckDB's delta extension, whose statements are outputs of the stack`,
+    );
+  }
+  const folder = await mkdtemp(join(tmpdir(), "deltacap-"));
+  const remove = () => rm(folder, { recursive: true, force: true });
+  try {
+    let copied = 0;
+    const copy = (file: { path: string; size: number }) =>
+      copyFile(store, folder, file, (length) => {
+        copied += length;
+        options.onBytes(copied, bytes);
+      });
+    for await (const _ of readAhead(files, PARALLEL, copy));
+    const connection = await packetsOf(folder, files);
+    return {
+      connection,
+      close: async () => {
+        connection.closeSync();
+        await remove();
+      },
+    };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+/** Live files that may have rows of the capture. */
+async function filesWith(log: LogStore, capture: string): Promise<{ path: string; size: number }[]> {
+  const files: { path: string; size: number }[] = [];
+  for await (const actions of (await reconcileLog(log))?.files() ?? []) {
+    for (const { add } of actions) {
+      if (add === undefined || !mayHoldText(add, "capture", capture)) continue;
+      if (add.deletionVector !== undefined && add.deletionVector !== null) {
+        throw new TableRefusedError(
+          `${add.path} has a deletion vector, which deltacap does not read: use Spark for this table`,
+        );
+      }
+      files.push({ path: decodedPath(add.path), size: add.size });
+    }
+  }
+  return files;
+}
+
+async function copyFile(
+  store: ObjectStore,
+  folder: string,
+  { path, size }: { readonly path: string; readonly size: number },
+  onBytes: (length: number) => void,
+): Promise<void> {
+  // The log may have been written by anybody: what it names must not lie outside of the folder.
+  if (path.includes("://") || path.split("/").some((segment) => ["", ".", ".."].includes(segment))) {
+    throw new TableRefusedError(`the log names the file ${path}, which is not in the table's folder`);
+  }
+  const target = join(folder, path);
+  try {
+    await mkdir(dirname(target), { recursive: true });
+    const file = await open(target, "wx");
+    try {
+      for (let at = 0; at < size; at += READ_BYTES) {
+        const length = Math.min(READ_BYTES, size - at);
+        const bytes = await store.read(path, { start: at, length });
+        if (bytes === null)
+          throw new RetryableError(`${path} is gone: somebody vacuumed the table meanwhile; run it again`);
+        await file.writeFile(bytes);
+        onBytes(bytes.length);
+      }
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    throw translated(error, `cannot copy ${path}`);
+  }
+}
