@@ -47,8 +47,8 @@ export const LEAST_RETENTION = 168 * HOUR;
 
 /** As many as S3 deletes by one request. */
 const BATCH = 1_000;
-/** Sorts after every path in a folder. */
-const LAST = "\u{10ffff}";
+/** Follows `/` in byte order: with a folder's name before it, it sorts behind all that is in the folder. */
+const BEHIND = "0";
 const DATA_FILE = /\.parquet$|(?:^|\/)deletion_vector_[0-9a-f-]{36}\.bin$/;
 
 /**
@@ -201,7 +201,7 @@ class VacuumRun {
         }
       }
       if (hidden === null) return;
-      after = `${hidden}/${LAST}`;
+      after = hidden + BEHIND;
     }
   }
 

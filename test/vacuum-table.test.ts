@@ -1,7 +1,9 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import { checkpointTable } from "../src/checkpoint-table.ts";
 import { optimizeTable } from "../src/optimize-table.ts";
 import { optimizeDefaults } from "../src/settings.ts";
 import { LEAST_RETENTION, type VacuumOptions, vacuumTable } from "../src/vacuum-table.ts";
+import { gzip } from "./parquet/read-back.ts";
 import { captureOf, DATE, DAY, PacketsWorld } from "./support/packets-world.ts";
 
 let world: PacketsWorld;
@@ -114,6 +116,25 @@ describe("files that were removed", () => {
       "at least 336 are needed",
     );
   });
+});
+
+test("a removal that the checkpoint has forgotten counts as long as vacuum's own retention", async () => {
+  await world.ingest({ "car-1/a": captureOf(3) });
+  const metaData = (await world.actions(0)).flatMap((action) => action.metaData ?? [])[0]!;
+  const configuration = {
+    ...metaData.configuration,
+    "delta.deletedFileRetentionDuration": "interval 1 hours",
+  };
+  await world.foreignCommit([{ metaData: { ...metaData, configuration } }]);
+  const [path = ""] = await paths();
+  const cutoff = moment();
+  await world.foreignCommit([{ remove: { path, dataChange: true, deletionTimestamp: cutoff } }]);
+  const now = () => cutoff + 2 * 3_600_000;
+  const ports = { ...world.ports(), checkpointCompressor: gzip, now };
+  expect(await checkpointTable(ports, { interval: 1 })).toMatchObject({ outcome: "written", version: 3 });
+  expect(await vacuum(cutoff)).toMatchObject({ files: 0, retentionMs: LEAST_RETENTION });
+  expect(isThere(path)).toBe(true);
+  expect(await vacuum(1_000_000)).toMatchObject({ files: 1 });
 });
 
 test("a file that another writer brings back while vacuum lists is spared", async () => {
