@@ -34,6 +34,11 @@ async function bundle(entryPoints: Record<string, string>, outdir: string, exten
     target: "node20",
     format: "esm",
     external: NATIVE,
+    // ES modules of packages lose what nobody uses, and what is imported on demand (parquet-wasm, ways to find credentials) is
+    // not read before: importing the converter takes 119 ms of CPU instead of 194 (Node 24, x86-64). Minified it takes 116, which
+    // is not worth unreadable stack traces.
+    mainFields: ["module", "main"],
+    splitting: true,
     // Code of packages written for CommonJS (parquet-wasm's loader among it) asks for these.
     banner: {
       js: 'import { createRequire as __createRequire } from "node:module"; import { fileURLToPath as __fileURLToPath } from "node:url"; const require = __createRequire(import.meta.url); const __filename = __fileURLToPath(import.meta.url); const __dirname = __fileURLToPath(new URL(".", import.meta.url));',
