@@ -170,6 +170,8 @@ class Watch(threading.Thread):
 
 def stream():
     """A capture every other second for two minutes: how long until its rows can be read?"""
+    # At its limit ministack drops a scheduled call, where Lambda keeps it for the minute that the template gives it.
+    functions.delete_function_concurrency(FunctionName=OUTPUTS["CommitterFunction"])
     watch = Watch()
     watch.start()
     uploaded = {}
