@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PutObjectCommand } from "@aws-sdk/client-s3";
-import { bundleFunction } from "../../../bundle.ts";
+import { bundleFunction, type functionNames } from "../../../bundle.ts";
 import { environmentOf, type FunctionSettings, functionDefaults } from "../../../src/settings.ts";
 import {
   BUCKET,
@@ -17,12 +17,14 @@ import { LambdaFunction } from "./lambda-function.ts";
 
 export const CAPTURES = "captures";
 
+type FunctionName = (typeof functionNames)[number];
+
 /** The functions' assets, bundled as they are deployed, in a temporary folder. */
-export async function bundledFunctions(): Promise<{ readonly folder: string; remove(): void }> {
+export async function bundledFunctions(
+  names: readonly FunctionName[] = ["converter", "committer"],
+): Promise<{ readonly folder: string; remove(): void }> {
   const folder = mkdtempSync(join(tmpdir(), "functions-"));
-  await Promise.all(
-    (["converter", "committer"] as const).map((name) => bundleFunction(name, join(folder, name))),
-  );
+  await Promise.all(names.map((name) => bundleFunction(name, join(folder, name))));
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
@@ -68,7 +70,7 @@ export class Deployment {
 
   /** A function in a process of its own, with the faults and counts of the visitor by whose doors it comes in. */
   async start(
-    name: "converter" | "committer",
+    name: FunctionName,
     changes: Readonly<Record<string, string>> = {},
   ): Promise<{ readonly fn: LambdaFunction; readonly visitor: Visitor }> {
     const visitor = await this.#cloud.enter();
