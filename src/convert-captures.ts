@@ -1,9 +1,11 @@
+import { CaptureReadAhead, type ReadAheadLimits } from "./capture/capture-read-ahead.ts";
 import type { CaptureEnd } from "./capture/capture-reader.ts";
 import type { CaptureSource, CaptureStore } from "./capture/capture-store.ts";
 import type { DecompressionLimits } from "./capture/decompress.ts";
 import type { Decompressors } from "./capture/decompressor.ts";
 import { readCapture } from "./capture/read-capture.ts";
 import { compareUtf8 } from "./columns/statistics.ts";
+import type { DecodeSettings } from "./decode/decode-settings.ts";
 import { PacketDecoder } from "./decode/packet-decoder.ts";
 import { deltaStatistics } from "./delta/file-statistics.ts";
 import { RejectedError, RetryableError, SupersededError } from "./errors.ts";
@@ -46,6 +48,9 @@ export interface ContentHash {
 export interface ConverterLimits extends PacketFileLimits, DecompressionLimits {
   /** Bytes of an object, compressed as it may be; a larger one is rejected. */
   readonly captureBytes: number;
+  readonly readAhead: ReadAheadLimits;
+  /** Ports of SOME/IP and DoIP, where they are not the standards' own. */
+  readonly ports?: Partial<DecodeSettings> | undefined;
 }
 
 /** What became of one capture. Only `converted` ones are in the manifest. */
@@ -98,8 +103,13 @@ export async function convertCaptures(
     create: (path) => ports.table.create(path),
     hashSeed: hashSeed(batchId, ports.sha256),
   });
+  const captures = new CaptureReadAhead(
+    ports.captures,
+    fresh.map(({ source }) => source),
+    limits.readAhead,
+  );
   try {
-    for (const item of fresh) report(await convertCapture(item, files, ports, limits));
+    for (const item of fresh) report(await convertCapture(item, captures, files, ports, limits));
     const written = await files.finish();
     await setAside(results, ports.ledger);
     const dataFiles = written.map(
@@ -184,6 +194,7 @@ async function withoutDuplicates(
 
 async function convertCapture(
   { source, id }: IdentifiedSource,
+  captures: CaptureReadAhead,
   files: PacketFiles,
   ports: ConverterPorts,
   limits: ConverterLimits,
@@ -202,9 +213,9 @@ async function convertCapture(
   let end: CaptureEnd;
   try {
     requireTime(ports);
-    const decoder = new PacketDecoder((record) => files.append(record));
+    const decoder = new PacketDecoder((record) => files.append(record), limits.ports);
     end = await readCapture(
-      ports.captures.open(source),
+      captures.open(source),
       ports.decompressors,
       (frame) => decoder.decode(frame),
       limits,

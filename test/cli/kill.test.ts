@@ -54,7 +54,7 @@ test(`ingest killed at ${LANES * KILLS_PER_LANE} random moments (seed ${seed}) g
     }
   };
   await Promise.all(Array.from({ length: LANES }, (_, number) => lane(number)));
-}, 180_000);
+}, 900_000);
 
 /** Small captures of many vehicles; each differs from the others. */
 function writeFleet(folder: string, random: Random): void {
