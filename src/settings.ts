@@ -19,6 +19,8 @@ export const converterDefaults = {
   datesPerCapture: 400,
   /** As large as one S3 put may be. */
   captureBytes: 5 * GiB,
+  /** Captures of gateways that send often have some 50 KB: a batch of them waits for S3 more than it decodes. */
+  readAhead: { captureBytes: MiB, totalBytes: 16 * MiB, captures: 16 },
   /** Decompressed bytes of one capture. */
   decompressedBytes: 64 * GiB,
   /** Decompressed bytes for each compressed one, judged once `decompressedFloor` bytes came out. Zeros and one packet over and
