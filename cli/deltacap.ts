@@ -1,24 +1,24 @@
 import { parseArgs } from "node:util";
-import { CommitInDoubtError, RejectedError, RetryableError, TableRefusedError } from "../src/errors.ts";
+import {
+  CommitInDoubtError,
+  RejectedError,
+  RetryableError,
+  SupersededError,
+  TableRefusedError,
+} from "../src/errors.ts";
 import { type Command, ExitCode, type Terminal, UsageError } from "./command.ts";
-import { backfill } from "./commands/backfill.ts";
 import { checkpoint } from "./commands/checkpoint.ts";
 import { convert } from "./commands/convert.ts";
 import { cost } from "./commands/cost.ts";
-import { doctor } from "./commands/doctor.ts";
 import { exportCapture } from "./commands/export.ts";
 import { forget } from "./commands/forget.ts";
 import { ingest } from "./commands/ingest.ts";
 import { inspect } from "./commands/inspect.ts";
 import { log } from "./commands/log.ts";
 import { optimize } from "./commands/optimize.ts";
-import { pause, resume } from "./commands/pause.ts";
-import { retry } from "./commands/retry.ts";
 import { sql } from "./commands/sql.ts";
-import { status } from "./commands/status.ts";
-import { trace } from "./commands/trace.ts";
 import { vacuum } from "./commands/vacuum.ts";
-import { deployedStack, type OpenStack } from "./stack.ts";
+import type { OpenStack } from "./stack.ts";
 
 const localCommands: readonly Command[] = [
   ingest,
@@ -34,25 +34,14 @@ const localCommands: readonly Command[] = [
   cost,
 ];
 
-/** Those that look after a deployed stack. */
-const stackCommands: readonly ((open: OpenStack) => Command)[] = [
-  status,
-  trace,
-  backfill,
-  retry,
-  doctor,
-  pause,
-  resume,
-];
-
-/** Runs the command line and returns the exit code. `open` finds the stack that a command names. */
-export async function main(
-  argv: readonly string[],
-  terminal: Terminal,
-  open: OpenStack = deployedStack,
-): Promise<number> {
-  const commands = [...localCommands, ...stackCommands.map((command) => command(open))];
+/** Runs the command line and returns the exit code. `open` finds the stack that a command names: by default in AWS. */
+export async function main(argv: readonly string[], terminal: Terminal, open?: OpenStack): Promise<number> {
   const [name, ...args] = argv;
+  const commands = [...localCommands];
+  if (!commands.some((command) => command.name === name)) {
+    const { stackCommands } = await import("./stack-commands.ts");
+    commands.push(...stackCommands(open));
+  }
   if (name === undefined || name === "--help" || name === "-h" || name === "help") {
     terminal.out(overview(commands));
     return name === undefined ? ExitCode.usage : ExitCode.ok;
@@ -98,6 +87,7 @@ function explain(command: Command, error: unknown, terminal: Terminal): number {
   if (
     error instanceof TableRefusedError ||
     error instanceof RetryableError ||
+    error instanceof SupersededError ||
     error instanceof CommitInDoubtError
   ) {
     terminal.err(`deltacap ${command.name}: ${error.message}\n`);

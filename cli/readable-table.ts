@@ -2,9 +2,6 @@ import { mkdir, mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { DuckDBConnection } from "@duckdb/node-api";
-import { createClients } from "../src/aws/clients.ts";
-import { S3ObjectStore } from "../src/aws/s3-object-store.ts";
-import { tableLocation } from "../src/aws/table-location.ts";
 import { decodedPath } from "../src/delta/commit-body.ts";
 import { ConditionalLogStore } from "../src/delta/conditional-log-store.ts";
 import type { LogStore } from "../src/delta/log-store.ts";
@@ -19,7 +16,7 @@ import { UsageError } from "./command.ts";
 import { packetsOf } from "./duckdb.ts";
 import { existingTable } from "./local-table.ts";
 import { megabytes } from "./progress.ts";
-import { regionExplained } from "./stack.ts";
+import { regionExplained } from "./region.ts";
 
 /** A table that a command only reads: in a folder, or on S3. */
 export interface ReadableTable {
@@ -45,21 +42,15 @@ export async function readableTable(table: string): Promise<ReadableTable> {
     const { log, snapshot, folder } = await existingTable(table);
     return { log, snapshot, folder, store: null };
   }
-  const store = new S3ObjectStore(createClients({}).s3, locationOf(table));
+  // Only here: loading AWS's clients takes some 0.1 s.
+  const { s3Store } = await import("./s3-table.ts");
+  const store = s3Store(table);
   const log = new ConditionalLogStore(store);
   const snapshot = await readSnapshot(log).catch((error: unknown) => {
     throw regionExplained(error);
   });
   if (snapshot === null) throw new UsageError(`${table} is no Delta table: it has no _delta_log`);
   return { log, snapshot, folder: null, store };
-}
-
-function locationOf(uri: string) {
-  try {
-    return tableLocation(uri);
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
-  }
 }
 
 export interface PacketsOptions {

@@ -5,6 +5,7 @@ import { stackOutputs } from "../src/aws/stack-outputs.ts";
 import { RetryableError } from "../src/errors.ts";
 import { type FunctionSettings, settingsFrom } from "../src/settings.ts";
 import { type OptionValues, UsageError } from "./command.ts";
+import { regionExplained } from "./region.ts";
 
 /** What commands need to know of a stack: what its functions know. */
 export type StackSettings = Pick<FunctionSettings, (typeof settingNames)[number]>;
@@ -85,12 +86,6 @@ export const deployedStack: OpenStack = async (name, region) => {
     now: Date.now,
   };
 };
-
-/** The SDK's plain error for a region that nobody told, as `UsageError`; others as they are. */
-export function regionExplained(error: unknown): unknown {
-  if (!(error instanceof Error) || !/region is missing/i.test(error.message)) return error;
-  return new UsageError("no region is known: set AWS_REGION or a profile's region, or give --region");
-}
 
 /** Out of the environment of the stack's functions, which is its output `Settings`. Throws `RetryableError` for what is none. */
 export function settingsOf(stack: string, outputs: ReadonlyMap<string, string>): StackSettings {
