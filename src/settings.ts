@@ -5,7 +5,41 @@ const KiB = 1024;
 const MiB = 1024 * KiB;
 const GiB = 1024 * MiB;
 
-/** Bounds of one converter batch and of one capture in it. */
+/** Node's. No stage reads it: only this file names it. */
+declare const process: { readonly env: Readonly<Record<string, string | undefined>> };
+
+/** Which ports carry what, where the environment says so; without, the decoder has the standards' own. */
+export interface PortSettings {
+  /** `DELTACAP_SOMEIP_PORTS`, as 30490,30501: what begins like a message there is SOME/IP, complete or not. */
+  readonly someipPorts?: readonly number[];
+  /** `DELTACAP_DOIP_PORTS`. */
+  readonly doipPorts?: readonly number[];
+}
+
+/** Undefined where nothing is set. Throws an error that names the variable and its value where that is no list of ports. */
+export function portsFrom(
+  environment: Readonly<Record<string, string | undefined>>,
+): PortSettings | undefined {
+  const someipPorts = portList(environment, "DELTACAP_SOMEIP_PORTS");
+  const doipPorts = portList(environment, "DELTACAP_DOIP_PORTS");
+  if (someipPorts === undefined && doipPorts === undefined) return undefined;
+  return { ...(someipPorts && { someipPorts }), ...(doipPorts && { doipPorts }) };
+}
+
+function portList(
+  environment: Readonly<Record<string, string | undefined>>,
+  variable: string,
+): number[] | undefined {
+  const text = environment[variable];
+  if (text === undefined || text === "") return undefined;
+  const items = text.split(",").map((item) => item.trim());
+  if (items.some((item) => !/^\d{1,5}$/.test(item) || Number(item) > 65_535)) {
+    throw new Error(`the environment variable ${variable} is "${text}": ports are expected, as 30490,30501`);
+  }
+  return items.map(Number);
+}
+
+/** Bounds of one converter batch and of one capture in it, and what its decoder is told. */
 export const converterDefaults = {
   /** Rows of a row group: large enough for good compression, small enough that memory stays under 512 MB. */
   rows: 131_072,
@@ -28,6 +62,7 @@ export const converterDefaults = {
   decompressionRatio: 400,
   /** Some 65,000 packets without a byte: the most that a bomb of a few kilobytes gets converted. */
   decompressedFloor: MiB,
+  ports: portsFrom(process.env),
 } as const;
 
 /** Bounds of one run that rewrites small files into large ones. */
@@ -161,9 +196,6 @@ export const functionDefaults = {
   vacuum: false,
   vacuumHours: 168,
 } as const satisfies Partial<FunctionSettings>;
-
-/** Node's. No stage reads it: only this file names it. */
-declare const process: { readonly env: Readonly<Record<string, string | undefined>> };
 
 /**
  * The named settings out of a function's environment. Throws an error that names the variable, its value and what it may be:

@@ -87,7 +87,7 @@ async function writeParquet(
   });
   try {
     const batch = new PacketBatch(0);
-    const decoder = new PacketDecoder((record) => batch.append(record, capture));
+    const decoder = new PacketDecoder((record) => batch.append(record, capture), converterDefaults.ports);
     const flush = async () => {
       await writer.write(batch.take(0, batch.rows));
       batch.clear();
