@@ -37,14 +37,20 @@ export function captureOf(packets: number, day = DAY, seed = 0): Uint8Array {
   return pcap({}, records);
 }
 
-/** A packets table in memory, with its converter, committer and those who rewrite its files. */
+/** A packets table, in memory unless it is told where, with its converter, committer and those who rewrite its files. */
 export class PacketsWorld {
   readonly objects = new MemoryObjectStore();
   readonly captures = new MemoryCaptureStore();
   readonly ledger = new MemoryLedger();
-  readonly log: LogStore = new ConditionalLogStore(this.objects);
+  readonly log: LogStore;
   nowMs = NOW;
+  readonly #store: ObjectStore;
   #ids = 0;
+
+  constructor(place: { readonly store: ObjectStore; readonly log: LogStore } | null = null) {
+    this.#store = place?.store ?? this.objects;
+    this.log = place?.log ?? new ConditionalLogStore(this.objects);
+  }
 
   /** What rewriting takes; each step passes the gate. */
   ports(gate: Gate | null = null): RewritePorts {
@@ -52,7 +58,7 @@ export class PacketsWorld {
       gate === null ? port : gated(port, name, gate);
     return {
       log: through(this.log, "log"),
-      table: gate === null ? this.objects : gatedStore(this.objects, gate),
+      table: gate === null ? this.#store : gatedStore(this.#store, gate),
       parquet: pagedParquetWriter({ compressor: gzip }),
       now: () => this.nowMs,
       newId: () => `id-${++this.#ids}`,
@@ -134,8 +140,8 @@ export class PacketsWorld {
 
   /** Rows of a file, in its order, with the partition's date; read by hyparquet. */
   async rowsOf(add: Pick<Add, "path" | "partitionValues">): Promise<Record<string, unknown>[]> {
-    const body = this.objects.objects.get(decodedPath(add.path))?.body;
-    if (body === undefined) throw new Error(`${add.path} is not there`);
+    const body = await this.#store.read(decodedPath(add.path));
+    if (body === null) throw new Error(`${add.path} is not there`);
     const rows = await parquetReadObjects({ file: Uint8Array.from(body).buffer, compressors, utf8: false });
     return rows.map((row) => ({ date: add.partitionValues.date, ...row }));
   }
@@ -158,7 +164,11 @@ function gatedStore(store: ObjectStore, gate: Gate): ObjectStore {
       await gate.pass("table.commit", "after");
       return outcome;
     };
-    return { ...writer, commit };
+    return {
+      write: (chunk: Uint8Array) => writer.write(chunk),
+      commit,
+      abort: () => writer.abort(),
+    };
   };
   return new Proxy(gated(store, "table", gate), {
     get: (target, property) => (property === "create" ? create : Reflect.get(target, property)),
