@@ -5,6 +5,7 @@ trust_phase() {
   check 'tables that Deltacap wrote: all engines agree, and skip files' spark_check our_tables.py
   check 'tables that Spark changed: append, or refuse by name' spark_check their_tables.py
   rewriting_checks
+  checkpoint_checks
 }
 
 # By Maven's copy: Spark's own resolver trips over half-filled local repositories.
