@@ -1,16 +1,16 @@
 import { TableRefusedError } from "../errors.ts";
 import type { Add, Remove } from "./actions.ts";
-import { decodedPath } from "./commit-body.ts";
 
 /**
- * What tells two files of a table apart: the decoded path and the unique id of the deletion vector, if there is one (Delta
- * protocol, "Action Reconciliation"). The same data file with another deletion vector is another logical file.
+ * What tells two files of a table apart: the path as it is written and the unique id of the deletion vector, if there is one
+ * (Delta protocol, "Action Reconciliation"). The same data file with another deletion vector is another logical file. Paths are
+ * not decoded, since Spark and delta-rs do not: a remove that encodes `=` where its add did not removes nothing to them, and
+ * what they read must not be vacuumed.
  */
 export function logicalFile({ path, deletionVector }: Pick<Add | Remove, "path" | "deletionVector">): string {
-  const file = decodedPath(path);
-  if (deletionVector === undefined || deletionVector === null) return file;
+  if (deletionVector === undefined || deletionVector === null) return path;
   // A path has no NUL: no file's name looks like another one's with a deletion vector.
-  return `${file}\0${deletionVectorId(deletionVector, path)}`;
+  return `${path}\0${deletionVectorId(deletionVector, path)}`;
 }
 
 /** `uniqueId` of Delta protocol, "Deletion Vector Descriptor Schema", "Derived Fields". */

@@ -214,13 +214,13 @@ export async function liveFiles(log: LogStore): Promise<LiveFile[]> {
   if (segment === null) return [];
   for await (const { version, actions } of replay(log, segment, ["add", "remove"])) {
     // A version that removes and adds the same path has it, in whatever order its lines are.
-    for (const { remove } of actions) if (remove !== undefined) live.delete(decodedPath(remove.path));
+    for (const { remove } of actions) if (remove !== undefined) live.delete(remove.path);
     for (const { add } of actions) {
       if (add === undefined) continue;
-      const path = decodedPath(add.path);
-      live.set(path, liveFile(path, add, version));
-      if (add.deletionVector === undefined || add.deletionVector === null) withVector.delete(path);
-      else withVector.add(path);
+      // As it is written: see logicalFile.
+      live.set(add.path, liveFile(add, version));
+      if (add.deletionVector === undefined || add.deletionVector === null) withVector.delete(add.path);
+      else withVector.add(add.path);
     }
   }
   for (const path of withVector) {
@@ -232,9 +232,8 @@ export async function liveFiles(log: LogStore): Promise<LiveFile[]> {
   return [...live.values()];
 }
 
-function liveFile(path: string, add: Add, version: number): LiveFile {
-  const { size, partitionValues, stats } = add;
-  return { path, size, partitionValues, rows: rowsOf(stats), version };
+function liveFile({ path, size, partitionValues, stats }: Add, version: number): LiveFile {
+  return { path: decodedPath(path), size, partitionValues, rows: rowsOf(stats), version };
 }
 
 function rowsOf(stats: string | undefined): number | null {

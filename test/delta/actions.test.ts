@@ -22,7 +22,7 @@ describe("actions of a commit", () => {
     expect(actions).toEqual([
       { commitInfo: { operation: "STREAMING UPDATE", tags: { a: "b" } } },
       { txn: { appId: "s", version: 2n ** 63n - 1n, lastUpdated: null } },
-      {},
+      { domainMetadata: { domain: "d", configuration: "", removed: false } },
       { remove: { path: "a", deletionTimestamp: 1, dataChange: true } },
       {},
     ]);

@@ -187,14 +187,14 @@ describe("the live files", () => {
     expect(fromCheckpoint).toHaveLength(3);
   });
 
-  test("a path is decoded once, and found by whichever way it was encoded", async () => {
+  test("a path is decoded once, and removed as it was written, as in Spark and delta-rs", async () => {
     const add = (path: string) => JSON.stringify({ add: { path, partitionValues: {}, size: 1 } });
-    await putLog(commitFileName(5), [add("a%20b%2520"), add("c=d"), add("gone")].join("\n"));
-    await putLog(commitFileName(6), '{"remove":{"path":"c%3Dd"}}\n{"remove":{"path":"gone"}}\n');
+    await putLog(commitFileName(5), [add("a%20b%2520"), add("c=d"), add("e%3Df")].join("\n"));
+    await putLog(commitFileName(6), '{"remove":{"path":"c%3Dd"}}\n{"remove":{"path":"e%3Df"}}\n');
     const paths = (await liveFiles(log)).map(({ path }) => path);
     expect(paths).toContain("a b%20");
-    expect(paths).not.toContain("c=d");
-    expect(paths).not.toContain("gone");
+    expect(paths).toContain("c=d");
+    expect(paths).not.toContain("e=f");
   });
 
   test("a version that removes and adds a path has it, in whatever order", async () => {

@@ -196,7 +196,9 @@ export class TableHistory {
     if (canVector && this.#random.chance(0.5)) {
       added.push({ ...file, values: half, vector: `u${this.#uuid().slice(0, 20)}@1` });
     } else if (file.vector === null && half.length > 0 && this.#random.chance(0.5)) {
-      added.push(await this.#newFile({ date: file.date, values: half, columns: file.columns }));
+      const copy = await this.#newFile({ date: file.date, values: half, columns: file.columns });
+      // Others encode more than they must.
+      added.push({ ...copy, encodedPath: copy.encodedPath.replaceAll("=", "%3D") });
     }
     await this.#theirs([
       { remove: this.#removeOf(file) },
@@ -318,7 +320,8 @@ export class TableHistory {
     const path = `date=${date ?? "__HIVE_DEFAULT_PARTITION__"}/${name}-${++this.#ids}.parquet`;
     const body = this.#options.data ? parquetOf(values, columns) : new Uint8Array(this.#ids);
     await this.#store.put(path, body);
-    return { path, date, values, columns, size: body.length, vector: null };
+    const size = body.length;
+    return { path, encodedPath: encodedPath(path), date, values, columns, size, vector: null };
   }
 
   #newValues(): bigint[] {
@@ -349,8 +352,7 @@ export class TableHistory {
   #addOf(file: ModelFile): Add {
     const stats = deltaStatistics(file.values.length, this.#statistics(file));
     const add = {
-      // Others encode more than they must, or less.
-      path: this.#random.chance(0.5) ? encodedPath(file.path) : encodedPath(file.path).replaceAll("=", "%3D"),
+      path: file.encodedPath,
       partitionValues: { date: file.date },
       size: file.size,
       modificationTime: NOW,
@@ -361,7 +363,7 @@ export class TableHistory {
   }
 
   #removeOf(file: ModelFile): object {
-    const remove = { path: encodedPath(file.path), deletionTimestamp: NOW, dataChange: true, tags: null };
+    const remove = { path: file.encodedPath, deletionTimestamp: NOW, dataChange: true, tags: null };
     return file.vector === null ? remove : { ...remove, deletionVector: vectorOf(file.vector) };
   }
 

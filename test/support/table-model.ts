@@ -6,6 +6,8 @@ import { stringifyJson } from "../../src/delta/json.ts";
 export interface ModelFile {
   /** Not encoded. */
   readonly path: string;
+  /** As whoever added it encodes it: by that it is known. */
+  readonly encodedPath: string;
   readonly date: string | null;
   readonly values: readonly bigint[];
   readonly columns: readonly string[];
