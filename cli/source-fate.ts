@@ -17,11 +17,12 @@ const DAY = 86_400_000;
 
 /** What became of a source, as ledger and log tell it. */
 export type SourceFate =
-  | (LedgerEntry & { readonly status: "committed" } & CommittedFiles)
+  | (Omit<LedgerEntry & { readonly status: "committed" }, "batchId"> & CommittedFiles)
   | Exclude<LedgerEntry, { status: "committed" }>
   | { readonly status: "unknown"; readonly advice: string };
 
 interface CommittedFiles {
+  readonly batch_id?: string;
   /** Where it was found. */
   readonly told_by: "ledger" | "log";
   /** ISO 8601; null where the log no longer has the commit. */
@@ -71,7 +72,8 @@ export async function fateOf(
   const { log } = deployedTable(stack.clients, stack.settings);
   const entry = (await deployedLedger(stack.clients, stack.settings).lookup([id])).get(id);
   if (entry?.status === "committed") {
-    return { ...entry, told_by: "ledger", ...(await filesOf(log, entry.version, entry.batchId)) };
+    const { batchId, ...facts } = entry;
+    return { ...facts, told_by: "ledger", ...(await filesOf(log, entry.version, batchId)) };
   }
   if (entry !== undefined) return entry;
   if (uploadedMs !== null && !isBeyondLedger(stack, uploadedMs)) return { status: "unknown", advice: ADVICE };
@@ -98,6 +100,7 @@ async function filesOf(
     const paths = actions.flatMap(({ add }) => (add === undefined ? [] : [decodedPath(add.path)]));
     const ofBatch = batchId === undefined ? [] : paths.filter((path) => path.includes(batchId));
     return {
+      ...(batchId === undefined ? {} : { batch_id: batchId }),
       committed: timestamp === undefined ? null : new Date(timestamp).toISOString(),
       files: ofBatch.length > 0 ? ofBatch : paths,
     };
