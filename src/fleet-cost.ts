@@ -17,14 +17,14 @@ export interface Fleet {
 export const costAssumptions = {
   /** Packets that one core converts in a second: below what docs/performance.md measures on the Ethernet mix. */
   packetsPerCoreSecond: 200_000,
-  /** Waiting for an object's first byte, which nothing overlaps. */
-  secondsPerObject: 0.02,
+  /** From asking S3 for an object to its first byte. Small objects wait together, as many as are read ahead. */
+  secondsToFirstByte: 0.02,
   /** Start, ledger, the put of the file and the manifest. */
   secondsPerBatch: 0.3,
   batchObjects: 100,
   batchWindowSeconds: 5,
   converterMegabytes: 1_769,
-  committerMegabytes: 1_769,
+  committerMegabytes: 1_024,
   maintenanceMegabytes: 3_008,
   maintenanceMinutes: 15,
   maintenanceSeconds: 10,
@@ -147,7 +147,7 @@ function functionLines(load: Load, prices: Prices, assumptions: CostAssumptions)
   const cores = assumptions.converterMegabytes / MEGABYTES_PER_CORE;
   const converterSeconds =
     load.packets / (assumptions.packetsPerCoreSecond * cores) +
-    load.objects * assumptions.secondsPerObject +
+    (load.objects * assumptions.secondsToFirstByte) / objectsAwaited(load.bytes / load.objects) +
     load.batches * assumptions.secondsPerBatch;
   const maintenanceRuns = DAY_MINUTES / assumptions.maintenanceMinutes;
   const gigabyteSeconds = (seconds: number, megabytes: number) =>
@@ -162,6 +162,12 @@ function functionLines(load: Load, prices: Prices, assumptions: CostAssumptions)
     line("Lambda", "committer and maintenance", others, "GB-second", prices.lambdaGigabyteSecond),
     millions("Lambda", "runs of functions", runs, "run", prices.lambdaRequests),
   ];
+}
+
+/** Objects of so many bytes that a converter waits for at once. */
+function objectsAwaited(bytes: number): number {
+  const { captureBytes, totalBytes, captures } = converterDefaults.readAhead;
+  return bytes > captureBytes ? 1 : Math.min(captures, Math.floor(totalBytes / bytes));
 }
 
 function ledgerLines({ objects, commits }: Load, prices: Prices, assumptions: CostAssumptions): CostLine[] {

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { configurationDefaults } from "../lib/configuration.ts";
 import { type CostLine, costAssumptions, type Fleet, fleetCost } from "../src/fleet-cost.ts";
 import { prices } from "../src/list-prices.ts";
+import { converterDefaults } from "../src/settings.ts";
 
 /** A capture of 50 KB a minute from each vehicle: 1,333 objects a second. */
 const minutely: Fleet = {
@@ -43,9 +44,17 @@ describe("the bill of a fleet", () => {
       bytesPerObject: 1,
       packetsPerObject: 200_000,
     });
-    // One object a second makes a batch of five: a second for the packets, 0.02 for each object, 0.3 for each batch.
-    const seconds = 86_400 * (1 + 0.02) + (86_400 / 5) * 0.3;
+    // One object a second makes a batch of five: a second for the packets, 0.02 for 16 objects at once, 0.3 for each batch.
+    const seconds = 86_400 * (1 + 0.02 / 16) + (86_400 / 5) * 0.3;
     expect(lineOf(lines, "converter").amount).toBeCloseTo((seconds * 1_769) / 1_024, 3);
+  });
+
+  test("lets large objects wait one by one, which are not read ahead", () => {
+    const secondsOf = (bytesPerObject: number) =>
+      (lineOf(billOf({ ...minutely, bytesPerObject }).lines, "converter").amount * 1_024) / 1_769;
+    const { captureBytes } = converterDefaults.readAhead;
+    const more = secondsOf(captureBytes + 1) - secondsOf(captureBytes);
+    expect(more).toBeCloseTo(115_200_000 * 0.02 * (1 - 1 / 16), 0);
   });
 
   test("of twenty captures an object has a twentieth of the puts, and the same packets and bytes kept", () => {
