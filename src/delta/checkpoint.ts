@@ -159,6 +159,9 @@ async function readable<T>(name: string, reading: Promise<T>): Promise<T> {
   }
 }
 
+/** Fields that only checkpoints have, some of them (Delta protocol, "Checkpoints"): the same once more, typed. */
+const PARSED_TWICE: ReadonlySet<string> = new Set(["stats_parsed", "partitionValues_parsed"]);
+
 /** As the action reads in JSON: no absent fields, numbers instead of BigInts where they are exact. */
 function asInJson(value: unknown, inMap = false): unknown {
   if (typeof value === "bigint") {
@@ -167,7 +170,7 @@ function asInJson(value: unknown, inMap = false): unknown {
   if (Array.isArray(value)) return value.map((item) => asInJson(item));
   if (typeof value !== "object" || value === null) return value;
   const fields = Object.entries(value).filter(
-    ([, field]) => inMap || (field !== null && field !== undefined),
+    ([name, field]) => inMap || (field !== null && field !== undefined && !PARSED_TWICE.has(name)),
   );
   return Object.fromEntries(
     fields.map(([name, field]) => [name, asInJson(field, name === "partitionValues")]),

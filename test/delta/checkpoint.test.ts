@@ -94,7 +94,9 @@ describe("a V2 checkpoint gives the state that the classic one gives", () => {
     const found = newestCheckpoint([await listed(CLASSIC)]);
     const batches = [];
     for await (const batch of checkpointBatches(log, found!, ["add"])) batches.push(batch);
-    expect(batches.flat().map((action) => action.add?.path)).toEqual(["a", "b"]);
+    // As a commit has them: without the statistics in their second, typed form.
+    const partitionValues = { date: "2026-01-02" };
+    expect(batches.flat()).toEqual(["a", "b"].map((path) => ({ add: { path, partitionValues, size: 1 } })));
   });
 
   test("in JSON, with its files in itself", async () => {
@@ -165,7 +167,9 @@ function sidecars(name: string, body: Uint8Array) {
 }
 
 function add(path: string): Uint8Array {
-  return parquet([{ add: { path, partitionValues: { date: "2026-01-02" }, size: 1 } }]);
+  return parquet([
+    { add: { path, partitionValues: { date: "2026-01-02" }, size: 1, stats_parsed: { numRecords: 3 } } },
+  ]);
 }
 
 const leaf = (
@@ -192,13 +196,15 @@ function parquet(rows: readonly { sidecar?: unknown; add?: unknown }[]): Uint8Ar
     group("sidecar", 2),
     leaf("path", "BYTE_ARRAY", { converted_type: "UTF8" }),
     leaf("sizeInBytes", "INT64"),
-    group("add", 3),
+    group("add", 4),
     leaf("path", "BYTE_ARRAY", { converted_type: "UTF8" }),
     group("partitionValues", 1, { converted_type: "MAP" }),
     group("key_value", 2, { repetition_type: "REPEATED" }),
     leaf("key", "BYTE_ARRAY", { repetition_type: "REQUIRED", converted_type: "UTF8" }),
     leaf("value", "BYTE_ARRAY", { converted_type: "UTF8" }),
     leaf("size", "INT64"),
+    group("stats_parsed", 1),
+    leaf("numRecords", "INT64"),
   ];
   const exact = (value: unknown): unknown => {
     if (typeof value === "number") return BigInt(value);

@@ -7,6 +7,9 @@ import os
 import sys
 import traceback
 
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from session import Deltacap, Report, spark_session
 
 # Statements on {t}, and what the refusal must name: None where the append must succeed.
@@ -135,11 +138,18 @@ class Tables:
         self.report.equal(f"{name}: files written", everything_in(path) - files, set())
 
     def append_is_read(self, name: str, path: str, before: tuple) -> None:
+        files = everything_in(path)
         added = self.ingest(path, "third")
+        written = [file for file in everything_in(path) - files if file.endswith(".parquet")]
         after = tuple(a + b for a, b in zip(before, added))
         self.report.equal(f"{name}: Spark's sums", self.sums(path), after)
         where = "capture LIKE '%third%'"
         self.report.equal(f"{name}: Spark's sums of the third capture", self.sums(path, where), added)
+        # Columns that may have been widened since, as they are in our files.
+        ours = pa.concat_tables([pq.ParquetFile(file).read(columns=["vlan_id", "can_length"]) for file in written])
+        in_files = tuple(pc.sum(ours[column]).as_py() for column in ("vlan_id", "can_length"))
+        query = f"SELECT sum(vlan_id), sum(can_length) FROM delta.`{path}` WHERE {where}"
+        self.report.equal(f"{name}: small numbers", tuple(self.spark.sql(query).collect()[0]), in_files)
         if name == "append-only":
             return
         # And Spark writes on: it deletes from our file, by whichever way the table has.
