@@ -205,15 +205,22 @@ export class StringBuilder extends DictionaryBuilder {
   #codes = new Map<string, number>();
   #entries: string[] = [];
   #bytes = 0;
+  /** The value asked for last, which all rows of a capture share in most columns, and its code. */
+  #last: string | null = null;
+  #lastCode = ABSENT;
 
   /** The value's code, to be stored in `codes`; ABSENT for null. */
   code(value: string | null): number {
+    if (value === this.#last) return this.#lastCode;
     if (value === null) return ABSENT;
-    const known = this.#codes.get(value);
-    if (known !== undefined) return known;
-    const code = this.#entries.push(value) - 1;
-    this.#codes.set(value, code);
-    this.#bytes += ENTRY_BYTES + 2 * value.length;
+    let code = this.#codes.get(value);
+    if (code === undefined) {
+      code = this.#entries.push(value) - 1;
+      this.#codes.set(value, code);
+      this.#bytes += ENTRY_BYTES + 2 * value.length;
+    }
+    this.#last = value;
+    this.#lastCode = code;
     return code;
   }
 
@@ -225,6 +232,8 @@ export class StringBuilder extends DictionaryBuilder {
     this.#codes = new Map();
     this.#entries = [];
     this.#bytes = 0;
+    this.#last = null;
+    this.#lastCode = ABSENT;
   }
 
   protected entries(): readonly string[] {

@@ -58,6 +58,14 @@ describe("a dictionary of strings", () => {
     expect(builder.code("the first of the next batch")).toBe(0);
   });
 
+  test("that was dropped takes the value of the row before anew", () => {
+    const builder = new StringBuilder();
+    for (let i = 0; i < 16_385; i++) builder.code(`value ${i}`);
+    builder.clear();
+    stored(builder, ["value 16384", null, "value 16384"]);
+    expect(builder.take(0, 3)).toMatchObject({ codes: Int32Array.of(0, -1, 0), dictionary: ["value 16384"] });
+  });
+
   test("counts what came since clear, once for each text", () => {
     const builder = new StringBuilder();
     expect(builder.newBytes).toBe(0);
