@@ -278,6 +278,26 @@ test("a table that asks for what rewriting does not do is refused by name before
   expect(world.objects.objects.size).toBe(objects);
 });
 
+test("a run looks at so many small files at most, and the next ones at the rest", async () => {
+  await threeFiles();
+  expect(await optimize(null, { filesPerRun: 2 })).toMatchObject({ commits: 1, removedFiles: 2 });
+  expect(await optimize(null, { filesPerRun: 2 })).toMatchObject({ commits: 1, removedFiles: 2 });
+  expect(await world.live()).toHaveLength(1);
+});
+
+test("a group whose files others took before its turn costs no writing", async () => {
+  await threeFiles();
+  const [first, second] = await world.live();
+  const removes = [first, second].map((add) => ({
+    remove: { path: add?.path, dataChange: true, deletionTimestamp: NOW },
+  }));
+  // After the files were listed and opened.
+  const gate = once("table.read", "after", () => world.foreignCommit(removes));
+  const objects = world.objects.objects.size;
+  expect(await optimize(gate)).toMatchObject({ commits: 0, givenUp: 1 });
+  expect(world.objects.objects.size).toBe(objects + 1);
+});
+
 test("no group is begun after the deadline", async () => {
   await threeFiles();
   const result = await optimize(null, {}, { deadlineMs: NOW });

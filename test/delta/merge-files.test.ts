@@ -267,3 +267,19 @@ test("statistics give the ranges: what no file says is not taken for known", asy
     { lower: [null, 4n], upper: [null, 5n] },
   ]);
 });
+
+test("a bound that is cut within a character is a bound all the same, or none", async () => {
+  const columns = [definition("vehicle_id", "string")];
+  const store = new MemoryObjectStore();
+  const bytes = await written(pagedParquetWriter({ compressor: gzip }), columns, [
+    rowGroup(columns, [["ab\u00e9"]]),
+  ]);
+  // As a writer leaves it that cuts bytes: the statistics' two copies of the value end within its last character.
+  const cut = Buffer.from(bytes);
+  const value = Buffer.from("ab\u00e9");
+  const footer = cut.length - 8 - cut.readUInt32LE(cut.length - 8);
+  for (let at = cut.indexOf(value, footer); at >= 0; at = cut.indexOf(value, at + 1)) cut[at + 3] = 0xff;
+  await store.put("a", cut);
+  const reader = await DataFileReader.open(store, "a", cut.length, columns);
+  expect(mergeInputs([reader], columns)[0]?.range).toEqual({ lower: ["ab"], upper: [] });
+});
