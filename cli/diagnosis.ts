@@ -173,7 +173,10 @@ const logStore: Check = async ({ settings, clients, now }, resources) => {
     "fileName RANGE S",
   ]);
   if (wrong !== null)
-    return problem(`${settings.logTable} ${wrong}`, "its keys must be as Spark's log store makes them; items expire once the table's time to live is switched on for expireTime");
+    return problem(
+      `${settings.logTable} ${wrong}`,
+      "its keys must be as Spark's log store makes them; items expire once the table's time to live is switched on for expireTime",
+    );
   const since = (await deployedTable(clients, settings).sharedLog?.incompleteSince()) ?? null;
   if (since !== null && now() - since > STALE) {
     return problem(

@@ -7,7 +7,7 @@ import type { Gate } from "./support/gated.ts";
 import { Random, testSeed } from "./support/random.ts";
 
 const SEED = testSeed(20_260_102);
-const HISTORIES = Number(process.env["DELTACAP_HISTORIES"] ?? 300);
+const HISTORIES = Number(process.env.DELTACAP_HISTORIES ?? 300);
 const SOURCES = 12;
 
 /** Lets one of the waiting steps go on at a time, which one is chance: every interleaving of the processes can come. */

@@ -82,7 +82,10 @@ describe("deltacap checkpoint", () => {
     expect(
       await Promise.all([deltacap("sql", table, "select count(*) from packets"), deltacap("inspect", table)]),
     ).toEqual(before);
-    expect(JSON.parse((await deltacap("log", table, "--json")).out)).toMatchObject({ version: 3, sources: 1 });
+    expect(JSON.parse((await deltacap("log", table, "--json")).out)).toMatchObject({
+      version: 3,
+      sources: 1,
+    });
     expect(await ingest()).toMatchObject({ code: 0, err: "" });
   });
 
