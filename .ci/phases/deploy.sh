@@ -92,10 +92,36 @@ deployed() {
   check 'captures become rows, each once, with three committers' step first
   check 'cdk deploy: an update' cdk_on_ministack deploy --require-approval never --outputs-file "$OUTPUTS" --context deltacap:converterMemory=2048 --context deltacap:checkpointInterval=1
   check 'captures become rows after the update' step second
+  check 'the command line looks after the stack' command_line
   check 'maintenance writes a checkpoint, delta-rs reads it' step maintenance
   check 'a steady stream of uploads' step stream
   check 'cdk destroy' cdk_on_ministack destroy --force
   check 'the data is still there' step kept
+}
+
+# Every capture is known by now: none is announced again, and the table on S3 has what the stack says.
+command_line() {
+  local bucket table
+  bucket=$(output CaptureBucket) && table=$(output TableUri) || return 1
+  says '"converter":"off","committer":"off"' pause --json &&
+    says '"converter":"off","committer":"off"' status --json &&
+    says '"converter":"on","committer":"on"' resume --json &&
+    says '"announced":0' backfill "s3://$bucket/" --dry-run --json &&
+    says '"check":"table","state":"ok"' doctor --json &&
+    says '"moved":{"captures":0,"manifests":0}' retry --dead-letters --json &&
+    says '"packets":' sql "$table" 'select count(*)::int as packets from packets' --json
+}
+
+# says TEXT COMMAND...: what the command line prints has the text, whatever its exit code.
+says() {
+  local text=$1 printed
+  shift
+  printed=$(node dist/cli/main.js "$@")
+  case $printed in *"$text"*) ;; *) echo "deltacap $*: no $text in: $printed"; return 1 ;; esac
+}
+
+output() {
+  python3 -c 'import json, sys; print(next(iter(json.load(open(sys.argv[1])).values()))[sys.argv[2]])' "$OUTPUTS" "$1"
 }
 
 # On the buckets that the first stack left, which are existing ones by now.
