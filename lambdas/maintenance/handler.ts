@@ -7,6 +7,7 @@ import { createClients } from "../../src/aws/clients.ts";
 import { deployedTable } from "../../src/aws/deployed-table.ts";
 import { type MaintenanceReport, maintainTable } from "../../src/maintain-table.ts";
 import { nodePageCompressor } from "../../src/node/page-compressor.ts";
+import { nodePageDecompressors } from "../../src/node/page-decompressors.ts";
 import { nodeParquetWriter } from "../../src/node/parquet.ts";
 import {
   engineInfo,
@@ -35,6 +36,7 @@ const ports = {
   log,
   table: store,
   parquet: nodeParquetWriter,
+  decompressors: nodePageDecompressors,
   checkpointCompressor: nodePageCompressor,
   now: Date.now,
   newId: randomUUID,
