@@ -1,12 +1,12 @@
 import { parquetMetadata, parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Action } from "../../src/delta/actions.ts";
 import { CheckpointCheck } from "../../src/delta/checkpoint-check.ts";
 import { checkpointRow, checkpointSchema } from "../../src/delta/checkpoint-schema.ts";
 import { type WrittenCheckpoint, writeCheckpoint } from "../../src/delta/checkpoint-writer.ts";
 import { ConditionalLogStore } from "../../src/delta/conditional-log-store.ts";
-import { commitFileName } from "../../src/delta/log-store.ts";
+import { commitFileName, type LogStore } from "../../src/delta/log-store.ts";
 import { type ReconciledLog, reconcileLog } from "../../src/delta/reconcile.ts";
 import { nodePageCompressor } from "../../src/node/page-compressor.ts";
 import { NestedWriter } from "../../src/parquet/nested-writer.ts";
@@ -294,6 +294,48 @@ test("a page that the compressor spoils is found when it is read back, and nothi
     /row group 0 of .* is read back as 52 actions .* 52 actions .* was written/,
   );
   expect([...store.objects.keys()].filter((path) => !path.endsWith(".json"))).toEqual([]);
+});
+
+test("a footer that does not stand the check keeps the checkpoint from being put", async () => {
+  await putVersions([PROTOCOL, metaData()]);
+  vi.spyOn(CheckpointCheck.prototype, "checkFooter").mockImplementation(() => {
+    throw new Error("another footer");
+  });
+  onTestFinished(() => void vi.restoreAllMocks());
+  await expect(writeCheckpoint(store, await state(), NOW, null)).rejects.toThrow("another footer");
+  expect([...store.objects.keys()].filter((path) => !path.endsWith(".json"))).toEqual([]);
+});
+
+test("whoever needs no files reads one row group, however many there are", async () => {
+  const chunks: Uint8Array[] = [];
+  const writer = new NestedWriter(checkpointSchema, null, { rows: 2, bytes: 1 << 20 }, async (chunk) => {
+    chunks.push(chunk);
+  });
+  for (const action of [PROTOCOL, metaData(), ...Array.from({ length: 20 }, (_, i) => add(`file-${i}`))]) {
+    await writer.write(checkpointRow(action as Action));
+  }
+  await writer.finish();
+  await store.put(CHECKPOINT, Buffer.concat(chunks));
+  const log = new ConditionalLogStore(store);
+  const reads: (number | undefined)[] = [];
+  const counting: LogStore = {
+    repair: async () => {},
+    list: (from) => log.list(from),
+    commit: (version, body) => log.commit(version, body),
+    read: (name, range) => {
+      if (name.includes("checkpoint.parquet")) reads.push(range?.start);
+      return log.read(name, range);
+    },
+  };
+  expect((await reconcileLog(counting))?.metadata.id).toBe("t");
+  const footer = parquetMetadata(Uint8Array.from(Buffer.concat(chunks)).buffer);
+  const second = Number(footer.row_groups[1]?.columns[0]?.meta_data?.data_page_offset);
+  const ofData = reads.filter(
+    (start) => start !== undefined && start < Buffer.concat(chunks).length - footer.metadata_length - 8,
+  );
+  expect(footer.row_groups).toHaveLength(11);
+  expect(ofData.length).toBeGreaterThan(0);
+  expect(ofData.filter((start) => Number(start) >= second)).toEqual([]);
 });
 
 describe("the check of a checkpoint", () => {
