@@ -35,17 +35,16 @@ export async function packetsOf(
 
 /** Every column by name and type, so that a file from before a column was added gives nulls for it. */
 function selection(folder: string, files: readonly Pick<LiveFile, "path">[]): string {
-  const columns = packetTable.columns.map(({ name, type }) => ({ name, type: duckdbTypes[type] }));
-  if (files.length === 0) {
-    return `SELECT ${columns.map(({ name, type }) => `NULL::${type} AS ${name}`).join(", ")} WHERE false`;
-  }
+  const typed = packetTable.columns.map(({ name, type }) => `NULL::${duckdbTypes[type]} AS ${name}`);
+  const noRows = `SELECT ${typed.join(", ")} WHERE false`;
+  if (files.length === 0) return noRows;
   const paths = files.map((file) => quoted(join(folder, file.path))).join(", ");
   // The partition column comes from the path; as text, since DuckDB reads the null partition's folder name as a value.
   const date = "CASE WHEN date = '__HIVE_DEFAULT_PARTITION__' THEN NULL ELSE date END";
-  const names = columns.map(({ name }) =>
-    name === packetTable.partitionColumn ? `(${date})::DATE AS date` : name,
-  );
-  return `SELECT ${names.join(", ")} FROM read_parquet([${paths}], union_by_name = true, hive_partitioning = true, hive_types = {'date': VARCHAR})`;
+  const rows = `SELECT * REPLACE ((${date})::DATE AS date) FROM read_parquet([${paths}], union_by_name = true, hive_partitioning = true, hive_types = {'date': VARCHAR})`;
+  const names = packetTable.columns.map(({ name }) => name);
+  // By name with the columns themselves: perhaps no file has the newest of them.
+  return `SELECT ${names.join(", ")} FROM (${noRows} UNION ALL BY NAME ${rows})`;
 }
 
 /** A SQL string literal. */
