@@ -63,10 +63,12 @@ function writePcapHeader(view: DataView, linkType: number): void {
 
 const utf8 = new TextEncoder();
 const NANOSECONDS = 9;
+/** Seconds, some 544 years: what a packet's 64 bits of nanoseconds can count and a little less. */
+const ERA = 2 ** 34;
 
 /**
  * pcapng, little-endian, one section, nanosecond resolution (draft-ietf-opsawg-pcapng). An Interface Description Block is
- * written when its first packet comes.
+ * written when its first packet comes; packets before 1970, or after 2514, are on interfaces with an `if_tsoffset`.
  */
 export class PcapngWriter implements CaptureWriter {
   readonly #interfaces = new Map<string, number>();
@@ -77,17 +79,22 @@ export class PcapngWriter implements CaptureWriter {
     if (!this.#started) blocks.push(sectionHeaderBlock());
     this.#started = true;
     // A Simple Packet Block belongs to interface 0, so a capture that begins with one describes it first.
-    const key = JSON.stringify([packet.interfaceId, packet.linkType, packet.interfaceName]);
+    const era = packet.time === null ? 0 : Math.floor(packet.time.seconds / ERA);
+    const key = JSON.stringify([packet.interfaceId, packet.linkType, packet.interfaceName, era]);
     let interfaceId = this.#interfaces.get(key);
     if (interfaceId === undefined) {
       interfaceId = this.#interfaces.size;
       this.#interfaces.set(key, interfaceId);
-      blocks.push(interfaceDescriptionBlock(packet.linkType, packet.interfaceName));
+      blocks.push(interfaceDescriptionBlock(packet.linkType, packet.interfaceName, era * ERA));
     }
     blocks.push(
       packet.time === null
         ? simplePacketBlock(packet, interfaceId)
-        : enhancedPacketBlock(packet, packet.time, interfaceId),
+        : enhancedPacketBlock(
+            packet,
+            BigInt(packet.time.seconds - era * ERA) * 1_000_000_000n + BigInt(packet.time.nanoseconds),
+            interfaceId,
+          ),
     );
     return concatenated(blocks);
   }
@@ -101,21 +108,21 @@ function sectionHeaderBlock(): Uint8Array {
   return block(0x0a0d0d0a, [bytesOf(body)]);
 }
 
-function interfaceDescriptionBlock(linkType: number, name: string | null): Uint8Array {
+function interfaceDescriptionBlock(linkType: number, name: string | null, offset: number): Uint8Array {
   const body = new DataView(new ArrayBuffer(8));
   body.setUint16(0, linkType, true);
   const options = [option(9, new Uint8Array([NANOSECONDS]))];
+  if (offset !== 0) {
+    const seconds = new DataView(new ArrayBuffer(8));
+    seconds.setBigInt64(0, BigInt(offset), true);
+    options.push(option(14, bytesOf(seconds)));
+  }
   if (name !== null) options.unshift(option(2, utf8.encode(name)));
   return block(1, [bytesOf(body), ...options, option(0, new Uint8Array(0))]);
 }
 
-function enhancedPacketBlock(
-  packet: PacketToWrite,
-  time: { seconds: number; nanoseconds: number },
-  interfaceId: number,
-): Uint8Array {
+function enhancedPacketBlock(packet: PacketToWrite, nanoseconds: bigint, interfaceId: number): Uint8Array {
   const body = new DataView(new ArrayBuffer(20));
-  const nanoseconds = BigInt(time.seconds) * 1_000_000_000n + BigInt(time.nanoseconds);
   body.setUint32(0, interfaceId, true);
   body.setUint32(4, Number((nanoseconds >> 32n) & 0xffffffffn), true);
   body.setUint32(8, Number(nanoseconds & 0xffffffffn), true);
