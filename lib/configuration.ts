@@ -16,6 +16,9 @@ export interface DeltacapConfiguration {
   readonly deleteCaptures: boolean;
   /** How object keys name the vehicle. */
   readonly keyPattern: string;
+  /** Ports that carry SOME/IP and DoIP, where they are not the standards' own. */
+  readonly someipPorts: readonly string[];
+  readonly doipPorts: readonly string[];
 
   /** An existing bucket that the table goes to; "" makes one. Its lifecycle rules are its owner's. */
   readonly tableBucket: string;
@@ -78,6 +81,8 @@ export const configurationDefaults: DeltacapConfiguration = {
   captureKeyArn: "",
   deleteCaptures: functionDefaults.deleteCaptures,
   keyPattern: functionDefaults.keyPattern,
+  someipPorts: [],
+  doipPorts: [],
   tableBucket: "",
   tablePrefix: "packets",
   tableKeyArn: "",

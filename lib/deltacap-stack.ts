@@ -165,6 +165,8 @@ function settingsOf(
     captureBuckets: [intake.bucket.bucketName],
     keyPattern: configuration.keyPattern,
     hashContent: intake.encryptedByKms,
+    someipPorts: configuration.someipPorts.map(Number),
+    doipPorts: configuration.doipPorts.map(Number),
     deleteCaptures: configuration.deleteCaptures,
     captureQueueUrl: intake.queue.queueUrl,
     captureDeadLetterUrl: intake.deadLetters.queueUrl,

@@ -29,14 +29,18 @@ export function portsFrom(
 function portList(
   environment: Readonly<Record<string, string | undefined>>,
   variable: string,
-): number[] | undefined {
+): readonly number[] | undefined {
   const text = environment[variable];
   if (text === undefined || text === "") return undefined;
+  const ports = portNumbers(text);
+  if (ports !== null) return ports;
+  throw new Error(`the environment variable ${variable} is "${text}": ports are expected, as 30490,30501`);
+}
+
+function portNumbers(text: string): readonly number[] | null {
+  if (text === "") return [];
   const items = text.split(",").map((item) => item.trim());
-  if (items.some((item) => !/^\d{1,5}$/.test(item) || Number(item) > 65_535)) {
-    throw new Error(`the environment variable ${variable} is "${text}": ports are expected, as 30490,30501`);
-  }
-  return items.map(Number);
+  return items.every((item) => /^\d{1,5}$/.test(item) && Number(item) <= 65_535) ? items.map(Number) : null;
 }
 
 /** Bounds of one converter batch and of one capture in it, and what its decoder is told. */
@@ -129,6 +133,9 @@ export interface FunctionSettings {
   readonly keyPattern: string;
   /** Whether captures are encrypted by KMS: their eTag says nothing of the content then, so that the content is hashed. */
   readonly hashContent: boolean;
+  /** What carries SOME/IP and DoIP, where it is not the standards' ports: see {@link PortSettings}. */
+  readonly someipPorts: readonly number[];
+  readonly doipPorts: readonly number[];
   /** Whether a capture is deleted once its rows are committed. */
   readonly deleteCaptures: boolean;
   readonly captureQueueUrl: string;
@@ -166,6 +173,8 @@ const functionSettings: {
   captureBuckets: { variable: "DELTACAP_CAPTURE_BUCKETS", parse: list },
   keyPattern: { variable: "DELTACAP_KEY_PATTERN", parse: nonEmpty },
   hashContent: { variable: "DELTACAP_HASH_CONTENT", parse: yesOrNo },
+  someipPorts: { variable: "DELTACAP_SOMEIP_PORTS", parse: portNumbers },
+  doipPorts: { variable: "DELTACAP_DOIP_PORTS", parse: portNumbers },
   deleteCaptures: { variable: "DELTACAP_DELETE_CAPTURES", parse: yesOrNo },
   captureQueueUrl: { variable: "DELTACAP_CAPTURE_QUEUE_URL", parse: nonEmpty },
   captureDeadLetterUrl: { variable: "DELTACAP_CAPTURE_DEAD_LETTER_URL", parse: nonEmpty },
@@ -187,6 +196,8 @@ export const functionDefaults = {
   ledgerDays: 90,
   keyPattern: defaultKeyPattern,
   hashContent: false,
+  someipPorts: [],
+  doipPorts: [],
   deleteCaptures: false,
   messageBytes: 256 * KiB,
   commitIntervalSeconds: 10,

@@ -76,7 +76,7 @@ async function inspectCapture(path: string) {
   const decoder = new PacketDecoder((record) => {
     const name = decodeStatusNames[record.decodeStatus] ?? "unknown";
     statuses.set(name, (statuses.get(name) ?? 0) + 1);
-  });
+  }, converterDefaults.ports);
   const reader = new CaptureReader((frame) => {
     times.add(frame);
     decoder.decode(frame);

@@ -53,6 +53,8 @@ test.each<[string, unknown]>([
   ["captureSuffixes", [1]],
   ["captureKeyArn", "alias/key"],
   ["keyPattern", "**"],
+  ["someipPorts", ["30490", "70000"]],
+  ["doipPorts", "http"],
   ["keyPattern", "{vehicle_id}/{vehicle_id}"],
   ["tablePrefix", ""],
   ["tablePrefix", "lake//packets"],

@@ -218,6 +218,8 @@ const settingNames: Readonly<Record<keyof FunctionSettings, true>> = {
   captureBuckets: true,
   keyPattern: true,
   hashContent: true,
+  someipPorts: true,
+  doipPorts: true,
   deleteCaptures: true,
   captureQueueUrl: true,
   captureDeadLetterUrl: true,
@@ -414,6 +416,15 @@ test("outputs name the Spark settings of the very log store, scheme and region",
   expect(settings).toContain('S3DynamoDBLogStore.ddb.region=",{"Ref":"AWS::Region"}');
   for (const name of ["SparkRead", "AthenaStatement", "DuckDbStatement", "DeltaRsStatement"])
     expect(outputs).toHaveProperty(name);
+});
+
+test("ports that carry SOME/IP and DoIP reach the converter", () => {
+  const template = templateOf({ someipPorts: ["30490", "30501"], doipPorts: ["13401"] });
+  const environments = resourcesOf(template, "AWS::Lambda::Function").map(
+    ([, { Properties }]) => Properties.Environment as { Variables: object } | undefined,
+  );
+  const ports = { DELTACAP_SOMEIP_PORTS: "30490,30501", DELTACAP_DOIP_PORTS: "13401" };
+  expect(environments).toContainEqual({ Variables: expect.objectContaining(ports) as object });
 });
 
 test("the output Settings is the functions' environment, for the command line to read as they do", () => {
