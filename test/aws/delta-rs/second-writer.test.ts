@@ -24,6 +24,8 @@ const COMMITS = Number(process.env.DELTACAP_DELTA_RS_COMMITS ?? "100");
 /** Rows of ours begin here. */
 const OURS = 1_000_000;
 
+const OPTIMIZED_COMMITS = 40;
+
 type LogStoreKind = "dynamodb" | "conditional";
 
 const AT_ONCE = `at once, ${COMMITS} commits each: every row once, versions contiguous, no item incomplete`;
@@ -39,6 +41,30 @@ describe.skipIf(python === undefined || endpoint === undefined)(
 
     test(AT_ONCE, { timeout: 600_000 }, async () => {
       await commitAtOnce(servers, "dynamodb");
+    });
+
+    test(`it optimizes while we make ${OPTIMIZED_COMMITS} commits: every row once`, {
+      timeout: 600_000,
+    }, async () => {
+      const table = await createTable(servers, "dynamodb");
+      const { log, store, settled } = writer(servers, table, "dynamodb");
+      const theirs = deltaRs(servers, table, "dynamodb", "optimize", "0", String(OPTIMIZED_COMMITS));
+      let version = 1;
+      for (let i = 0; i < OPTIMIZED_COMMITS; i++) {
+        const body = await appendOf(store, OURS + i);
+        while ((await log.commit(version, body)) === "conflict") version++;
+        version++;
+        // It gives up whenever we are faster: of eight pauses one is long enough for it.
+        await new Promise((resolve) => setTimeout(resolve, i % 8 === 7 ? 2_500 : 150));
+      }
+      const { version: newest } = await theirs;
+      await settled();
+      const read = await deltaRs(servers, table, "dynamodb", "read");
+      expect(read.ids).toEqual(Array.from({ length: OPTIMIZED_COMMITS }, (_, i) => OURS + i));
+      const optimized = newest - OPTIMIZED_COMMITS;
+      console.log(`note: ${optimized} of the ${newest} versions are its OPTIMIZE`);
+      expect(optimized).toBeGreaterThan(2);
+      expect(await incomplete(servers, table)).toEqual([]);
     });
 
     test("it repairs a commit that we left prepared", async () => {

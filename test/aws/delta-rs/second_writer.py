@@ -1,7 +1,8 @@
 """The independent second writer: deltalake 1.6.0, which keeps Spark's DynamoDB log store, or a later one, which commits by
 conditional puts alone. Called by second-writer.test.ts.
 
-second_writer.py create|append|read URI ENDPOINT LOG_TABLE|- [FIRST COUNT]
+second_writer.py create|append|optimize|read URI ENDPOINT LOG_TABLE|- [FIRST COUNT]
+`optimize` compacts the table again and again until it has COUNT versions that were not its own, each time whatever is there.
 """
 import json
 import os
@@ -18,6 +19,10 @@ SCHEMA = Schema([Field("id", DataType.int64(), nullable=True)])
 
 def rows(ids):
     return Table.from_arrays([Array(ids, DataType.int64())], schema=SCHEMA)
+
+
+def is_conflict(error):
+    return "already exists" in str(error) or "conflict" in str(error).lower()
 
 
 def main(action, uri, endpoint, log_table, *numbers):
@@ -42,10 +47,25 @@ def main(action, uri, endpoint, log_table, *numbers):
                     write_deltalake(uri, rows([number]), mode="append", storage_options=options)
                     break
                 except Exception as error:  # the library gives up after some conflicts: nothing was written
-                    if "already exists" not in str(error) and "conflict" not in str(error).lower():
+                    if not is_conflict(error):
                         raise
             else:
                 raise RuntimeError(f"row {number} met too many conflicts")
+    elif action == "optimize":
+        _, count = map(int, numbers)
+        own = 0
+        others = 0
+        while others < count:
+            try:
+                table = DeltaTable(uri, storage_options=options)
+                others = table.version() - own
+                if table.optimize.compact()["numFilesAdded"] > 0:
+                    own += 1
+                else:
+                    time.sleep(0.05)
+            except Exception as error:  # the library does not plan anew when another writer took its version
+                if not is_conflict(error):
+                    raise
     seconds = time.monotonic() - started
     table = DeltaTable(uri, storage_options=options)
     result = {"version": table.version(), "seconds": seconds}
