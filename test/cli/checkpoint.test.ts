@@ -9,26 +9,10 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { main } from "../../cli/deltacap.ts";
 import { PcapMagic } from "../support/capture-builder.ts";
 import { smallPcap } from "../support/capture-fixtures.ts";
+import { deltacap } from "../support/command-line.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-
-async function deltacap(...argv: string[]) {
-  let out = "";
-  let err = "";
-  const terminal = {
-    out: (text: string) => {
-      out += text;
-    },
-    err: (text: string) => {
-      err += text;
-    },
-    interactive: false,
-  };
-  const code = await main(argv, terminal);
-  return { code, out, err };
-}
 
 const version = (n: number) => String(n).padStart(20, "0");
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { main } from "../../cli/deltacap.ts";
-import { RecordingTerminal } from "../support/aws/test-stack.ts";
+import { RecordingTerminal } from "../support/command-line.ts";
 
 const document = readFileSync("docs/command-line.md", "utf8");
 

@@ -4,27 +4,10 @@ import { pathToFileURL } from "node:url";
 import { parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
 import { describe, expect, test } from "vitest";
-import { main } from "../../cli/deltacap.ts";
 import { comment, concatenated, filling, PcapMagic, PcapngBlocks, pcap } from "../support/capture-builder.ts";
+import { deltacap } from "../support/command-line.ts";
 import { readPackets } from "../support/read-packets.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-
-/** Runs the command line in this process. */
-async function deltacap(...argv: string[]) {
-  let out = "";
-  let err = "";
-  const terminal = {
-    out: (text: string) => {
-      out += text;
-    },
-    err: (text: string) => {
-      err += text;
-    },
-    interactive: false,
-  };
-  const code = await main(argv, terminal);
-  return { code, out, err };
-}
 
 const jsonLines = (text: string) =>
   text

@@ -1,21 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { main } from "../../cli/deltacap.ts";
+import { deltacap } from "../support/command-line.ts";
 
-async function cost(...argv: string[]) {
-  let out = "";
-  let err = "";
-  const terminal = {
-    out: (text: string) => {
-      out += text;
-    },
-    err: (text: string) => {
-      err += text;
-    },
-    interactive: false,
-  };
-  const code = await main(["cost", ...argv], terminal);
-  return { code, out, err };
-}
+const cost = (...argv: readonly string[]) => deltacap("cost", ...argv);
 
 const fleet = ["--vehicles", "80_000", "--objects", "108", "--bytes", "5MB", "--packets", "16000"];
 

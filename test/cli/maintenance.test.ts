@@ -1,26 +1,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
-import { main } from "../../cli/deltacap.ts";
+import { deltacap } from "../support/command-line.ts";
 import { captureOf, DATE, DAY } from "../support/packets-world.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-
-/** Runs the command line in this process. */
-async function deltacap(...argv: string[]) {
-  let out = "";
-  let err = "";
-  const terminal = {
-    out: (text: string) => {
-      out += text;
-    },
-    err: (text: string) => {
-      err += text;
-    },
-    interactive: false,
-  };
-  const code = await main(argv, terminal);
-  return { code, out, err };
-}
 
 const lastLine = (text: string) => JSON.parse(text.trim().split("\n").at(-1) ?? "") as unknown;
 

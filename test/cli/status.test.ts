@@ -3,8 +3,9 @@ import { main } from "../../cli/deltacap.ts";
 import { sendMessage } from "../../src/aws/sqs-message.ts";
 import { RetryableError } from "../../src/errors.ts";
 import { Cloud } from "../support/aws/cloud.ts";
-import { jsonLines, RecordingTerminal, TestStack } from "../support/aws/test-stack.ts";
+import { jsonLines, TestStack } from "../support/aws/test-stack.ts";
 import { filling, pcap } from "../support/capture-builder.ts";
+import { RecordingTerminal } from "../support/command-line.ts";
 
 let cloud: Cloud;
 beforeAll(async () => {

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { main } from "../../cli/deltacap.ts";
 import { captureBytes, type VehicleCapture, vehicleCaptures } from "../engines/tshark/vehicle-captures.ts";
+import { deltacap } from "../support/command-line.ts";
 import { arp, data, ethernet, ipv4, tcp, udp } from "../support/frame-builder.ts";
 import { someip } from "../support/vehicle-frame-builder.ts";
 
@@ -52,23 +52,12 @@ beforeAll(async () => {
   for (const capture of [...vehicleCaptures, others]) {
     writeFileSync(join(captures, "car-1", capture.name), captureBytes(capture));
   }
-  await deltacap("ingest", captures, "--table", join(folder, "table"), "--jobs", "1");
+  await output("ingest", captures, "--table", join(folder, "table"), "--jobs", "1");
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-async function deltacap(...argv: string[]): Promise<string> {
-  let out = "";
-  let err = "";
-  const terminal = {
-    out: (text: string) => {
-      out += text;
-    },
-    err: (text: string) => {
-      err += text;
-    },
-    interactive: false,
-  };
-  const code = await main(argv, terminal);
+async function output(...argv: string[]): Promise<string> {
+  const { code, out, err } = await deltacap(...argv);
   if (code !== 0) throw new Error(`deltacap ${argv.join(" ")} ended with ${code}: ${err}`);
   return out;
 }
@@ -76,7 +65,7 @@ async function deltacap(...argv: string[]): Promise<string> {
 async function answer(what: string): Promise<Row[]> {
   const sql = queries.get(what);
   if (sql === undefined) throw new Error(`docs/table.md has no query "${what}"`);
-  const text = await deltacap("sql", join(folder, "table"), sql, "--json");
+  const text = await output("sql", join(folder, "table"), sql, "--json");
   return text
     .split("\n")
     .filter((line) => line !== "")

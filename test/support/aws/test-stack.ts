@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
-import type { Terminal } from "../../../cli/command.ts";
 import { main } from "../../../cli/deltacap.ts";
 import type { DeployedStack } from "../../../cli/stack.ts";
 import { convertBatch } from "../../../lambdas/converter/convert-batch.ts";
@@ -23,6 +22,7 @@ import {
   type FunctionSettings,
   optimizeDefaults,
 } from "../../../src/settings.ts";
+import { RecordingTerminal } from "../command-line.ts";
 import type { Cloud } from "./cloud.ts";
 import { Deployment } from "./deployment.ts";
 
@@ -144,21 +144,6 @@ export class TestStack {
       .flatMap((body) => (JSON.parse(body) as { Records: { s3: { object: { key: string } } }[] }).Records)
       .map(({ s3 }) => decodeURIComponent(s3.object.key.replaceAll("+", " ")))
       .sort();
-  }
-}
-
-/** Keeps what a command writes. */
-export class RecordingTerminal implements Terminal {
-  written = "";
-  watched = "";
-  readonly interactive = false;
-
-  out(text: string): void {
-    this.written += text;
-  }
-
-  err(text: string): void {
-    this.watched += text;
   }
 }
 

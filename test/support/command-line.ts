@@ -1,0 +1,27 @@
+import type { Terminal } from "../../cli/command.ts";
+import { main } from "../../cli/deltacap.ts";
+
+/** A terminal that is a pipe, and keeps what it was told. */
+export class RecordingTerminal implements Terminal {
+  written = "";
+  watched = "";
+  readonly interactive = false;
+
+  // Bound: commands hand them on as plain functions.
+  readonly out = (text: string): void => {
+    this.written += text;
+  };
+
+  readonly err = (text: string): void => {
+    this.watched += text;
+  };
+}
+
+/** Runs the command line in this process. */
+export async function deltacap(
+  ...argv: readonly string[]
+): Promise<{ code: number; out: string; err: string }> {
+  const terminal = new RecordingTerminal();
+  const code = await main(argv, terminal);
+  return { code, out: terminal.written, err: terminal.watched };
+}
