@@ -1,19 +1,13 @@
-import { Duration, RemovalPolicy, Stack, Validations } from "aws-cdk-lib";
+import { Duration, Stack, Validations } from "aws-cdk-lib";
 import { type IRole, PolicyStatement, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { type IKey, Key } from "aws-cdk-lib/aws-kms";
-import {
-  BlockPublicAccess,
-  Bucket,
-  BucketEncryption,
-  type CfnBucket,
-  EventType,
-  type IBucket,
-} from "aws-cdk-lib/aws-s3";
+import { Bucket, type CfnBucket, EventType, type IBucket } from "aws-cdk-lib/aws-s3";
 import { SqsDestination } from "aws-cdk-lib/aws-s3-notifications";
 import type { CfnQueuePolicy, Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct, type IConstruct } from "constructs";
 import { REFERENCE_DAYS } from "./consistency.ts";
 import { KEY_ACTIONS } from "./customer-key.ts";
+import { dataBucketProps } from "./data-bucket.ts";
 import { MessageQueue } from "./message-queue.ts";
 import { allow, allowObjects } from "./object-access.ts";
 
@@ -110,13 +104,7 @@ export class CaptureIntake extends Construct {
 
   #ownBucket({ expireDays = 0, key, prefix = "", suffixes = [] }: CaptureIntakeProps): Bucket {
     const bucket = new Bucket(this, "Bucket", {
-      blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
-      enforceSSL: true,
-      versioned: true,
-      ...(key === undefined
-        ? { encryption: BucketEncryption.S3_MANAGED }
-        : { encryption: BucketEncryption.KMS, encryptionKey: key, bucketKeyEnabled: true }),
-      removalPolicy: RemovalPolicy.RETAIN,
+      ...dataBucketProps(key),
       lifecycleRules: [
         { id: "unfinished-uploads", abortIncompleteMultipartUploadAfter: Duration.days(7) },
         // An event names a version; it may be replaced while the event waits.

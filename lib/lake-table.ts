@@ -9,11 +9,12 @@ import {
 } from "aws-cdk-lib/aws-dynamodb";
 import { Effect, type IRole, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { type IKey, Key } from "aws-cdk-lib/aws-kms";
-import { BlockPublicAccess, Bucket, BucketEncryption, type IBucket } from "aws-cdk-lib/aws-s3";
+import { Bucket, type IBucket } from "aws-cdk-lib/aws-s3";
 import { Construct } from "constructs";
 import { acknowledgeAccessLogs } from "./capture-intake.ts";
 import { REFERENCE_DAYS } from "./consistency.ts";
 import { KEY_ACTIONS } from "./customer-key.ts";
+import { dataBucketProps } from "./data-bucket.ts";
 import { allow, allowObjects } from "./object-access.ts";
 
 export interface LakeTableProps {
@@ -141,13 +142,7 @@ export class LakeTable extends Construct {
 
   #ownBucket(prefix: string, key: IKey | undefined): Bucket {
     const bucket = new Bucket(this, "Bucket", {
-      blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
-      enforceSSL: true,
-      versioned: true,
-      ...(key === undefined
-        ? { encryption: BucketEncryption.S3_MANAGED }
-        : { encryption: BucketEncryption.KMS, encryptionKey: key, bucketKeyEnabled: true }),
-      removalPolicy: RemovalPolicy.RETAIN,
+      ...dataBucketProps(key),
       lifecycleRules: [
         { id: "unfinished-uploads", abortIncompleteMultipartUploadAfter: Duration.days(7) },
         { id: "old-versions", noncurrentVersionExpiration: Duration.days(NONCURRENT_DAYS) },
