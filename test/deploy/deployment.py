@@ -18,6 +18,9 @@ import boto3
 import pyarrow as pa
 from deltalake import DeltaTable
 
+sys.path.insert(0, str(Path(__file__).parent.parent / "engines"))
+from leave import leave  # noqa: E402
+
 STAGE = Path(os.environ["STAGE"])
 OUTPUTS = next(iter(json.loads(Path(os.environ["OUTPUTS"]).read_text()).values()))
 BUCKET = OUTPUTS["CaptureBucket"]
@@ -251,6 +254,4 @@ STEPS = (first, second, maintenance, stream, kept, other_team, others_and_ours, 
 if __name__ == "__main__":
     step = {step.__name__: step for step in STEPS}[sys.argv[1]]
     step()
-    sys.stdout.flush()
-    # deltalake's threads still run at the end, and abort the process when Python is taken down around them.
-    os._exit(0)
+    leave(0)

@@ -17,8 +17,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from session import Deltacap, Report, spark_session
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
-from read_table import answers_of, files_of  # noqa: E402
+from read_table import answers_of, files_of  # session.py has added the folder
 
 # Not `%20`: delta-rs 1.6.6 decodes a folder's own name.
 ODD_NAME = "odd ä 5% +&=$ table"
