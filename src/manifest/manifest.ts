@@ -1,3 +1,4 @@
+import type { CaptureSource } from "../capture/capture-store.ts";
 import type { Damage } from "./ledger.ts";
 import type { SourceId } from "./source-id.ts";
 
@@ -14,16 +15,8 @@ export interface DataFile {
 }
 
 /** A capture whose rows are in the batch's files. */
-export interface ManifestSource {
+export interface ManifestSource extends Omit<CaptureSource, "vehicleId"> {
   readonly id: SourceId;
-  readonly capture: string;
-  readonly bucket: string;
-  readonly key: string;
-  readonly versionId?: string;
-  readonly eTag: string;
-  readonly size: number;
-  /** Milliseconds since 1970: when the upload was announced, where that is known. */
-  readonly uploadedMs?: number;
   readonly packets: number;
   readonly damage?: Damage;
 }
