@@ -1,99 +1,126 @@
-import { execFile } from "node:child_process";
+import { type ChildProcess, execFile, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
+import { type AwsClients, createClients } from "../src/aws/clients.ts";
 import { DynamoDbLogStore } from "../src/aws/dynamodb-log-store.ts";
 import { S3ObjectStore } from "../src/aws/s3-object-store.ts";
 import { tableLocation } from "../src/aws/table-location.ts";
 import { packetTable } from "../src/columns/packet-table.ts";
 import { appendBody, createTableBody } from "../src/delta/commit-body.ts";
 import type { Manifest } from "../src/manifest/manifest.ts";
-import { BUCKET, Cloud, LOG_TABLE, type Visitor } from "../test/support/aws/cloud.ts";
+import { type Answer, DYNAMODB, HEAD, type Order, PUT } from "./commit-servers.ts";
 
 /**
  * `npm run bench:commit`: commits and files a second of one writer through the DynamoDB log store, at servers on this
- * machine (our S3, dynalite), bare and with the latencies of a region injected. With `--delta-rs PYTHON`, an environment with
+ * machine (our S3, dynalite, in a process of their own), bare and with the latencies of a region injected. With `--delta-rs PYTHON`, an environment with
  * deltalake 1.6.0, the same server is asked by that writer, too. Numbers of one run compare with each other only.
  */
 const COALESCED = [1, 100, 1000];
-/** Milliseconds. */
-const PUT = 25;
-const HEAD = 12;
-const DYNAMODB = 5;
+/** Before anything is measured: connections, compiled code, in the writer and in the servers. */
+const WARM_UP = 40;
 
 type Way = "in sequence" | "next file ahead";
 
-function injectLatency({ faults }: Visitor): void {
-  for (const operation of ["PutObject", "UploadPartCopy", "CompleteMultipartUpload"]) {
-    faults.latency.set(`s3:${operation}`, PUT);
+/** The servers' process, and a writer's clients of it. */
+class Servers {
+  readonly #process: ChildProcess;
+  readonly clients: AwsClients;
+  readonly where: Answer;
+
+  private constructor(process: ChildProcess, where: Answer) {
+    this.#process = process;
+    this.where = where;
+    this.clients = createClients({
+      region: "eu-central-1",
+      endpoints: where.urls,
+      credentials: { accessKeyId: "test", secretAccessKey: "test" },
+    });
   }
-  for (const operation of [
-    "HeadObject",
-    "GetObject",
-    "ListObjectsV2",
-    "CreateMultipartUpload",
-    "DeleteObject",
-  ]) {
-    faults.latency.set(`s3:${operation}`, HEAD);
+
+  static async start(): Promise<Servers> {
+    const process = fork(fileURLToPath(new URL("commit-servers.ts", import.meta.url)));
+    return new Servers(process, await answerOf(process));
   }
-  for (const operation of ["PutItem", "UpdateItem", "GetItem", "Query"]) {
-    faults.latency.set(`dynamodb:${operation}`, DYNAMODB);
+
+  /** Latencies from now on, or none; requests since the last call. */
+  async counted(latency: boolean): Promise<number> {
+    const answer = answerOf(this.#process);
+    const order: Order = { latency };
+    this.#process.send(order);
+    return (await answer).requests;
+  }
+
+  close(): void {
+    for (const client of [this.clients.s3, this.clients.sqs, this.clients.dynamodb]) client.destroy();
+    this.#process.disconnect();
   }
 }
 
-async function commitsOf(cloud: Cloud, latency: boolean, way: Way, files: number, commits: number) {
-  const visitor = await cloud.enter();
-  const table = tableLocation(`s3://${BUCKET}/bench/${randomUUID()}`);
+function answerOf(process: ChildProcess): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const ended = () => reject(new Error("the servers ended"));
+    process.once("exit", ended);
+    process.once("message", (answer) => {
+      process.off("exit", ended);
+      resolve(answer as Answer);
+    });
+  });
+}
+
+async function commitsOf(servers: Servers, latency: boolean, way: Way, files: number, commits: number) {
+  const { bucket, logTable } = servers.where;
+  const table = tableLocation(`s3://${bucket}/bench/${randomUUID()}`);
   const log = new DynamoDbLogStore({
-    dynamodb: visitor.clients.dynamodb,
-    logTable: LOG_TABLE,
-    store: new S3ObjectStore(visitor.clients.s3, table),
+    dynamodb: servers.clients.dynamodb,
+    logTable,
+    store: new S3ObjectStore(servers.clients.s3, table),
     tablePath: table.tablePath,
     now: Date.now,
     newId: randomUUID,
   });
   await log.commit(0, createTableBody(packetTable, randomUUID(), identity()));
-  // The first commit looks for the newest version, opens connections and warms up the server.
-  await log.commit(1, bodyOf(files));
-  await log.settled();
-  visitor.faults.forget();
-  if (latency) injectLatency(visitor);
-  const bodies = Array.from({ length: commits }, () => bodyOf(files));
+  await servers.counted(false);
+  await commitAll(log, 1, way, bodiesOf(WARM_UP, files));
+  await servers.counted(latency);
+  const bodies = bodiesOf(commits, files);
   const started = performance.now();
+  await commitAll(log, 1 + WARM_UP, way, bodies);
+  const seconds = (performance.now() - started) / 1000;
+  return { rate: commits / seconds, requests: (await servers.counted(false)) / commits };
+}
+
+async function commitAll(log: DynamoDbLogStore, first: number, way: Way, bodies: readonly Uint8Array[]) {
   for (const [i, body] of bodies.entries()) {
-    const commit = log.commit(2 + i, body);
+    const commit = log.commit(first + i, body);
     const next = bodies[i + 1];
-    if (way === "next file ahead" && next !== undefined) log.prepare(3 + i, next);
-    if ((await commit) !== "committed") throw new Error(`version ${2 + i} was taken by somebody else`);
+    if (way === "next file ahead" && next !== undefined) log.prepare(first + i + 1, next);
+    if ((await commit) !== "committed") throw new Error(`version ${first + i} was taken by somebody else`);
   }
   await log.settled();
-  const seconds = (performance.now() - started) / 1000;
-  const requests = visitor.faults.requests.length / commits;
-  cloud.everybodyOut();
-  return { rate: commits / seconds, requests };
 }
 
 /** Loading, committing, and all that lies between: as its users call it, one row a commit. */
-async function deltaRsRate(cloud: Cloud, python: string, latency: boolean, commits: number) {
-  const visitor = await cloud.enter();
-  const { s3, dynamodb } = visitor.urls;
-  const uri = tableLocation(`s3://${BUCKET}/bench/${randomUUID()}`).tablePath;
+async function deltaRsRate(servers: Servers, python: string, latency: boolean, commits: number) {
+  const { bucket, logTable, urls } = servers.where;
+  const uri = tableLocation(`s3://${bucket}/bench/${randomUUID()}`).tablePath;
   const script = fileURLToPath(new URL("../test/aws/delta-rs/second_writer.py", import.meta.url));
   const run = async (action: string, ...numbers: string[]) => {
-    const env = { ...process.env, DELTACAP_DYNAMODB_ENDPOINT: dynamodb };
-    const { stdout } = await promisify(execFile)(python, [script, action, uri, s3, LOG_TABLE, ...numbers], {
-      env,
-    });
+    const env = { ...process.env, DELTACAP_DYNAMODB_ENDPOINT: urls.dynamodb };
+    const args = [script, action, uri, urls.s3, logTable, ...numbers];
+    const { stdout } = await promisify(execFile)(python, args, { env });
     return JSON.parse(stdout.trim().split("\n").at(-1) ?? "") as { seconds: number };
   };
+  await servers.counted(false);
   await run("create");
   await run("append", "0", "1");
-  visitor.faults.forget();
-  if (latency) injectLatency(visitor);
+  await servers.counted(latency);
   const { seconds } = await run("append", "1", String(commits));
-  const requests = visitor.faults.requests.length / commits;
-  cloud.everybodyOut();
-  return { rate: commits / seconds, requests };
+  return { rate: commits / seconds, requests: (await servers.counted(false)) / commits };
+}
+
+function bodiesOf(commits: number, files: number): Uint8Array[] {
+  return Array.from({ length: commits }, () => bodyOf(files));
 }
 
 function identity() {
@@ -126,7 +153,7 @@ async function main(): Promise<void> {
   const options = { "delta-rs": { type: "string" }, commits: { type: "string", default: "60" } } as const;
   const { values } = parseArgs({ options });
   const commits = Number(values.commits);
-  const cloud = await Cloud.start();
+  const servers = await Servers.start();
   const print = (writer: string, files: number, { rate, requests }: { rate: number; requests: number }) => {
     const perSecond = `${rate.toFixed(1).padStart(7)} commits/s ${(rate * files).toFixed(0).padStart(8)} files/s`;
     console.log(`  ${writer.padEnd(34)} ${perSecond}   ${requests.toFixed(2)} requests a commit`);
@@ -138,16 +165,16 @@ async function main(): Promise<void> {
       );
       for (const files of COALESCED) {
         for (const way of ["in sequence", "next file ahead"] as const) {
-          const measured = await commitsOf(cloud, latency, way, files, commits);
+          const measured = await commitsOf(servers, latency, way, files, commits);
           print(`${way}, ${files} file${files === 1 ? "" : "s"} a commit`, files, measured);
         }
       }
       const python = values["delta-rs"];
       if (python === undefined) console.log("  deltalake 1.6.0: skipped, --delta-rs PYTHON not given");
-      else print("deltalake 1.6.0, 1 file a commit", 1, await deltaRsRate(cloud, python, latency, commits));
+      else print("deltalake 1.6.0, 1 file a commit", 1, await deltaRsRate(servers, python, latency, commits));
     }
   } finally {
-    await cloud.close();
+    servers.close();
   }
 }
 
