@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { packetTable } from "../src/columns/packet-table.ts";
 import type { ColumnType } from "../src/columns/table-schema.ts";
-import { type LiveFile, liveFiles } from "../src/delta/snapshot.ts";
+import { type LiveFile, readableFiles } from "./live-files.ts";
 import type { LocalTable } from "./local-table.ts";
 
 const duckdbTypes: Readonly<Record<ColumnType, string>> = {
@@ -17,7 +17,7 @@ const duckdbTypes: Readonly<Record<ColumnType, string>> = {
 
 /** A DuckDB connection in memory where the view `packets` is the table's newest version. Close it after use. */
 export async function packetsView(table: LocalTable): Promise<DuckDBConnection> {
-  return await packetsOf(table.folder, await liveFiles(table.log));
+  return await packetsOf(table.folder, await readableFiles(table.log));
 }
 
 /** The same, where the view `packets` is of these files in the folder. */

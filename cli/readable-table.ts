@@ -2,18 +2,16 @@ import { mkdir, mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { DuckDBConnection } from "@duckdb/node-api";
-import { decodedPath } from "../src/delta/commit-body.ts";
 import { ConditionalLogStore } from "../src/delta/conditional-log-store.ts";
 import type { LogStore } from "../src/delta/log-store.ts";
-import { reconcileLog } from "../src/delta/reconcile.ts";
-import { mayHoldText } from "../src/delta/skip-files.ts";
-import { liveFiles, readSnapshot, type Snapshot } from "../src/delta/snapshot.ts";
+import { readSnapshot, type Snapshot } from "../src/delta/snapshot.ts";
 import { RetryableError, TableRefusedError } from "../src/errors.ts";
 import { translated } from "../src/local/system-errors.ts";
 import type { ObjectStore } from "../src/manifest/object-store.ts";
 import { readAhead } from "../src/manifest/read-ahead.ts";
 import { UsageError } from "./command.ts";
 import { packetsOf } from "./duckdb.ts";
+import { readableFiles } from "./live-files.ts";
 import { existingTable } from "./local-table.ts";
 import { megabytes } from "./progress.ts";
 import { regionExplained } from "./region.ts";
@@ -74,7 +72,7 @@ export async function openPackets(
   options: PacketsOptions,
 ): Promise<{ readonly connection: DuckDBConnection; close(): Promise<void> }> {
   const { log, store } = table;
-  const files = options.capture === undefined ? await liveFiles(log) : await filesWith(log, options.capture);
+  const files = await readableFiles(log, options.capture);
   if (table.folder !== null || store === null) {
     const connection = await packetsOf(table.folder ?? "", files);
     return { connection, close: async () => connection.closeSync() };
@@ -107,23 +105,6 @@ export async function openPackets(
     await remove();
     throw error;
   }
-}
-
-/** Live files that may have rows of the capture. */
-async function filesWith(log: LogStore, capture: string): Promise<{ path: string; size: number }[]> {
-  const files: { path: string; size: number }[] = [];
-  for await (const actions of (await reconcileLog(log))?.files() ?? []) {
-    for (const { add } of actions) {
-      if (add === undefined || !mayHoldText(add, "capture", capture)) continue;
-      if (add.deletionVector !== undefined && add.deletionVector !== null) {
-        throw new TableRefusedError(
-          `${add.path} has a deletion vector, which deltacap does not read: use Spark for this table`,
-        );
-      }
-      files.push({ path: decodedPath(add.path), size: add.size });
-    }
-  }
-  return files;
 }
 
 async function copyFile(

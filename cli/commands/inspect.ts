@@ -4,12 +4,12 @@ import type { Frame } from "../../src/capture/frame.ts";
 import { readInto } from "../../src/capture/read-capture.ts";
 import { PacketDecoder } from "../../src/decode/packet-decoder.ts";
 import { decodeStatusNames } from "../../src/decode/packet-record.ts";
-import { liveFiles } from "../../src/delta/snapshot.ts";
 import { fileChunks } from "../../src/local/file-chunks.ts";
 import { translated } from "../../src/local/system-errors.ts";
 import { nodeDecompressors } from "../../src/node/compression.ts";
 import { converterDefaults } from "../../src/settings.ts";
 import { type Command, ExitCode, onlyPositional } from "../command.ts";
+import { readableFiles } from "../live-files.ts";
 import { count, megabytes } from "../progress.ts";
 import { isS3, readableTable } from "../readable-table.ts";
 
@@ -55,7 +55,7 @@ function text(value: unknown): string {
 
 async function inspectTable(table: string) {
   const { log, snapshot } = await readableTable(table);
-  const files = await liveFiles(log);
+  const files = await readableFiles(log);
   const dates = [...new Set(files.flatMap((file) => file.partitionValues.date ?? []))].sort();
   const bytes = files.reduce((sum, file) => sum + file.size, 0);
   return {

@@ -1,4 +1,5 @@
 import { readCommitTags } from "../../src/delta/commit-tags.ts";
+import { statedRows } from "../../src/delta/skip-files.ts";
 import { listVersions, readCommit } from "../../src/delta/snapshot.ts";
 import { type Command, ExitCode, onlyPositional } from "../command.ts";
 import { readableTable } from "../readable-table.ts";
@@ -68,12 +69,8 @@ async function summarize(log: Parameters<typeof readCommit>[0], version: number)
     engine: info?.engineInfo ?? null,
     files: adds.length,
     removed: actions.filter((action) => action.remove !== undefined).length,
-    rows: adds.reduce((sum, add) => sum + rowsOf(add.stats), 0),
+    rows: adds.reduce((sum, add) => sum + (statedRows(add) ?? 0), 0),
     bytes: adds.reduce((sum, add) => sum + add.size, 0),
     sources: readCommitTags(info?.tags)?.sources.length ?? 0,
   };
-}
-
-function rowsOf(stats: string | undefined): number {
-  return stats === undefined ? 0 : ((JSON.parse(stats) as { numRecords?: number }).numRecords ?? 0);
 }

@@ -25,6 +25,18 @@ export function mayHoldText({ stats }: Pick<Add, "stats">, column: string, value
   return true;
 }
 
+/** Rows of the file, as its statistics say; null where they do not. */
+export function statedRows({ stats }: Pick<Add, "stats">): number | null {
+  if (stats === undefined) return null;
+  try {
+    const rows = (parseJson(stats) as { numRecords?: unknown } | null)?.numRecords;
+    return typeof rows === "number" ? rows : null;
+  } catch {
+    // Statistics are optional, and so is what they say.
+    return null;
+  }
+}
+
 function member(values: unknown, name: string): unknown {
   return typeof values === "object" && values !== null && Object.hasOwn(values, name)
     ? (values as Record<string, unknown>)[name]

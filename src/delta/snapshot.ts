@@ -1,9 +1,7 @@
 import { TableRefusedError } from "../errors.ts";
 import { readAhead } from "../manifest/read-ahead.ts";
-import { type Action, type Add, type Metadata, type Protocol, parseActions } from "./actions.ts";
+import { type Action, type Metadata, type Protocol, parseActions } from "./actions.ts";
 import { type Checkpoint, newestCheckpoint, readCheckpoint } from "./checkpoint.ts";
-import { decodedPath } from "./commit-body.ts";
-import { parseJson } from "./json.ts";
 import { commitFileName, type LogFile, type LogStore } from "./log-store.ts";
 
 /** What committing needs of a table's state: never the list of its files. */
@@ -189,60 +187,4 @@ function after<State extends PartialSnapshot>(
     }
   }
   return next;
-}
-
-/** A file of the newest version. */
-export interface LiveFile {
-  /** Relative to the table's folder, not encoded. */
-  readonly path: string;
-  readonly size: number;
-  readonly partitionValues: Readonly<Record<string, string | null>>;
-  /** From the statistics; null where the file has none. */
-  readonly rows: number | null;
-  /** Version that added it, or of the checkpoint that has it. */
-  readonly version: number;
-}
-
-/**
- * Files of the newest version, in the order in which they were added. Memory holds them all. Throws `TableRefusedError` for a
- * table with deletion vectors.
- */
-export async function liveFiles(log: LogStore): Promise<LiveFile[]> {
-  const segment = await readLogSegment(log);
-  const live = new Map<string, LiveFile>();
-  const withVector = new Set<string>();
-  if (segment === null) return [];
-  for await (const { version, actions } of replay(log, segment, ["add", "remove"])) {
-    // A version that removes and adds the same path has it, in whatever order its lines are.
-    for (const { remove } of actions) if (remove !== undefined) live.delete(remove.path);
-    for (const { add } of actions) {
-      if (add === undefined) continue;
-      // As it is written: see logicalFile.
-      live.set(add.path, liveFile(add, version));
-      if (add.deletionVector === undefined || add.deletionVector === null) withVector.delete(add.path);
-      else withVector.add(add.path);
-    }
-  }
-  for (const path of withVector) {
-    if (!live.has(path)) continue;
-    throw new TableRefusedError(
-      `${path} has a deletion vector, which deltacap does not read: use Spark for this table`,
-    );
-  }
-  return [...live.values()];
-}
-
-function liveFile({ path, size, partitionValues, stats }: Add, version: number): LiveFile {
-  return { path: decodedPath(path), size, partitionValues, rows: rowsOf(stats), version };
-}
-
-function rowsOf(stats: string | undefined): number | null {
-  if (stats === undefined) return null;
-  try {
-    const rows = (parseJson(stats) as { numRecords?: unknown } | null)?.numRecords;
-    return typeof rows === "number" ? rows : null;
-  } catch {
-    // Statistics are optional, and so is what they say.
-    return null;
-  }
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readableFiles } from "../../cli/live-files.ts";
 import { sendMessage } from "../../src/aws/sqs-message.ts";
-import { liveFiles } from "../../src/delta/snapshot.ts";
 import { Cloud } from "../support/aws/cloud.ts";
 import { jsonLines, TestStack } from "../support/aws/test-stack.ts";
 import { filling, pcap } from "../support/capture-builder.ts";
@@ -82,7 +82,7 @@ describe("retry of one capture", () => {
     expect(stack.announced()).toEqual(["car 1/ü+%.pcap"]);
     const [message] = stack.deployment.messages(stack.stack.settings.captureQueueUrl);
     await stack.ingestAnnounced([{ messageId: "1", body: message?.body ?? "" }]);
-    expect(await liveFiles(stack.table.log)).toMatchObject([{ rows: 1 }]);
+    expect(await readableFiles(stack.table.log)).toMatchObject([{ rows: 1 }]);
   });
 
   test("leaves a committed one alone", async () => {
@@ -112,7 +112,7 @@ describe("retry --again", () => {
     expect(before.code).toBe(3);
     expect(before.err).toContain("it would be there twice");
     await stack.optimize();
-    expect(await liveFiles(stack.table.log)).toHaveLength(1);
+    expect(await readableFiles(stack.table.log)).toHaveLength(1);
     expect((await retried(stack, uri, "--again")).err).toContain("it would be there twice");
     expect(stack.announced()).toEqual([]);
     const traced = jsonLines((await stack.deltacap("trace", uri, "--json")).out);
@@ -131,7 +131,7 @@ describe("retry --again", () => {
     const delivery = { messageId: "1", body: message?.body ?? "" };
     await stack.ingestAnnounced([delivery]);
     await stack.ingestAnnounced([delivery]);
-    const rows = (await liveFiles(stack.table.log)).reduce((sum, file) => sum + (file.rows ?? 0), 0);
+    const rows = (await readableFiles(stack.table.log)).reduce((sum, file) => sum + (file.rows ?? 0), 0);
     expect(rows).toBe(2);
   });
 });

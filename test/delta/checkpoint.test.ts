@@ -6,8 +6,9 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { checkpointBatches, newestCheckpoint } from "../../src/delta/checkpoint.ts";
 import { ConditionalLogStore } from "../../src/delta/conditional-log-store.ts";
 import { commitFileName, type LogFile, type LogStore } from "../../src/delta/log-store.ts";
-import { liveFiles, readSnapshot } from "../../src/delta/snapshot.ts";
+import { readSnapshot } from "../../src/delta/snapshot.ts";
 import { TableRefusedError } from "../../src/errors.ts";
+import { livePaths } from "../support/live-paths.ts";
 import { MemoryObjectStore } from "../support/memory-object-store.ts";
 
 /** A log by delta-rs 1.6.0: versions 0 to 4, a classic checkpoint at 3 (see test/fixtures/README.md). */
@@ -33,7 +34,7 @@ const bytes = (...lines: object[]) =>
   new TextEncoder().encode(lines.map((l) => JSON.stringify(l)).join("\n"));
 const state = async () => ({
   snapshot: await readSnapshot(log),
-  files: (await liveFiles(log)).map(({ path }) => path).sort(),
+  files: await livePaths(log),
 });
 
 /** Takes the commits up to the checkpoint away, and the checkpoint: another must take its place. */
@@ -123,10 +124,10 @@ describe("reading a V2 checkpoint", () => {
   test("refuses by name a sidecar file that is gone, and one that is no Parquet file", async () => {
     await onlyVersion4();
     await put(`00000000000000000003.checkpoint.${UUID}.json`, bytes(...withoutFiles(), sidecar()));
-    await expect(liveFiles(log)).rejects.toThrow(TableRefusedError);
-    await expect(liveFiles(log)).rejects.toThrow(`_sidecars/${SIDECAR} is gone`);
+    await expect(livePaths(log)).rejects.toThrow(TableRefusedError);
+    await expect(livePaths(log)).rejects.toThrow(`_sidecars/${SIDECAR} is gone`);
     await put(`_sidecars/${SIDECAR}`, new Uint8Array(classic.length));
-    await expect(liveFiles(log)).rejects.toThrow(`_sidecars/${SIDECAR} cannot be read`);
+    await expect(livePaths(log)).rejects.toThrow(`_sidecars/${SIDECAR} cannot be read`);
   });
 
   test("refuses by name a JSON checkpoint that is no JSON", async () => {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { type ReconciledLog, reconcileLog } from "../../src/delta/reconcile.ts";
 import { schemaFields } from "../../src/delta/schema.ts";
-import { liveFiles, readSnapshot, refreshed, type Snapshot } from "../../src/delta/snapshot.ts";
+import { readSnapshot, refreshed, type Snapshot } from "../../src/delta/snapshot.ts";
+import { livePaths } from "../support/live-paths.ts";
 import { MemoryObjectStore } from "../support/memory-object-store.ts";
 import { Random, testSeed } from "../support/random.ts";
 import { TableHistory } from "../support/table-history.ts";
@@ -64,8 +65,7 @@ async function checkNow(history: TableHistory, earlier: Snapshot | null): Promis
   expect(snapshot.transactions).toEqual(model.transactions);
   if (earlier !== null) expect(await refreshed(history.log, earlier)).toEqual(snapshot);
   if ([...model.files.values()].every(({ vector }) => vector === null)) {
-    const paths = (await liveFiles(history.log)).map(({ path }) => path);
-    expect(paths.sort()).toEqual([...model.files.keys()].sort());
+    expect(await livePaths(history.log)).toEqual([...model.files.keys()].sort());
   }
   return snapshot;
 }

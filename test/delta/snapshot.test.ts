@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ConditionalLogStore } from "../../src/delta/conditional-log-store.ts";
 import { commitFileName, type LogStore } from "../../src/delta/log-store.ts";
-import { liveFiles, readSnapshot, refreshed } from "../../src/delta/snapshot.ts";
+import { readSnapshot, refreshed } from "../../src/delta/snapshot.ts";
 import { TableRefusedError } from "../../src/errors.ts";
 import { MemoryObjectStore } from "../support/memory-object-store.ts";
 
@@ -152,75 +152,5 @@ describe("logs that are refused, by name", () => {
     await store.put("_delta_log/00000000000000000003.checkpoint.0000000001.0000000002.parquet", part);
     await store.put("_delta_log/00000000000000000003.checkpoint.0000000002.0000000002.parquet", part);
     expect((await readSnapshot(log))?.version).toBe(4);
-  });
-});
-
-describe("the live files", () => {
-  const expected = [
-    {
-      path: expect.stringMatching(/^date=2026-01-02\//) as string,
-      partitionValues: { date: "2026-01-02" },
-      rows: 1,
-      size: 758,
-    },
-    {
-      path: expect.stringMatching(/^date=__HIVE/) as string,
-      partitionValues: { date: null },
-      rows: 1,
-      size: 763,
-    },
-    {
-      path: expect.stringMatching(/^date=2026-01-05\//) as string,
-      partitionValues: { date: "2026-01-05" },
-      rows: 1,
-      size: 768,
-    },
-  ];
-
-  test("are the same from the checkpoint as from the commits", async () => {
-    const fromCheckpoint = await liveFiles(log);
-    await removeLog(CHECKPOINT, "_last_checkpoint");
-    const fromCommits = await liveFiles(log);
-    expect(fromCommits).toMatchObject(expected);
-    const paths = (files: readonly { path: string }[]) => files.map(({ path }) => path).sort();
-    expect(paths(fromCheckpoint)).toEqual(paths(fromCommits));
-    expect(fromCheckpoint).toHaveLength(3);
-  });
-
-  test("a path is decoded once, and removed as it was written, as in Spark and delta-rs", async () => {
-    const add = (path: string) => JSON.stringify({ add: { path, partitionValues: {}, size: 1 } });
-    await putLog(commitFileName(5), [add("a%20b%2520"), add("c=d"), add("e%3Df")].join("\n"));
-    await putLog(commitFileName(6), '{"remove":{"path":"c%3Dd"}}\n{"remove":{"path":"e%3Df"}}\n');
-    const paths = (await liveFiles(log)).map(({ path }) => path);
-    expect(paths).toContain("a b%20");
-    expect(paths).toContain("c=d");
-    expect(paths).not.toContain("e=f");
-  });
-
-  test("a version that removes and adds a path has it, in whatever order", async () => {
-    await putLog(commitFileName(5), '{"add":{"path":"a","partitionValues":{},"size":1}}');
-    await putLog(
-      commitFileName(6),
-      '{"add":{"path":"a","partitionValues":{},"size":2}}\n{"remove":{"path":"a"}}',
-    );
-    expect((await liveFiles(log)).filter(({ path }) => path === "a")).toMatchObject([
-      { size: 2, rows: null },
-    ]);
-  });
-
-  test("a deletion vector is refused: rows would come back", async () => {
-    await putLog(
-      commitFileName(5),
-      '{"add":{"path":"a","partitionValues":{},"size":1,"deletionVector":{"storageType":"u"}}}',
-    );
-    await expect(liveFiles(log)).rejects.toThrow(/deletion vector/);
-  });
-
-  test("a deletion vector of a file that is gone is nobody's concern", async () => {
-    const deletionVector = { storageType: "u", pathOrInlineDv: "x", offset: 1 };
-    const add = { path: "a", partitionValues: {}, size: 1, deletionVector };
-    await putLog(commitFileName(5), JSON.stringify({ add }));
-    await putLog(commitFileName(6), JSON.stringify({ remove: { path: "a", deletionVector } }));
-    expect(await liveFiles(log)).toHaveLength(3);
   });
 });

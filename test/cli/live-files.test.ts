@@ -1,0 +1,95 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, describe, expect, test } from "vitest";
+import { readableFiles } from "../../cli/live-files.ts";
+import { ConditionalLogStore } from "../../src/delta/conditional-log-store.ts";
+import { commitFileName, type LogStore } from "../../src/delta/log-store.ts";
+import { MemoryObjectStore } from "../support/memory-object-store.ts";
+
+/** A log by delta-rs 1.6.0: versions 0 to 4, a classic checkpoint at 3 (see test/fixtures/README.md). */
+const FIXTURE = join(import.meta.dirname, "../fixtures/delta-log");
+const CHECKPOINT = "00000000000000000003.checkpoint.parquet";
+
+let store: MemoryObjectStore;
+let log: LogStore;
+beforeEach(async () => {
+  store = new MemoryObjectStore();
+  log = new ConditionalLogStore(store);
+  for (const name of await readdir(FIXTURE)) {
+    if (name !== "make.py") await store.put(`_delta_log/${name}`, await readFile(join(FIXTURE, name)));
+  }
+});
+
+const removeLog = async (...names: string[]) => await store.remove(names.map((name) => `_delta_log/${name}`));
+const putLog = async (name: string, text: string) =>
+  await store.put(`_delta_log/${name}`, new TextEncoder().encode(text));
+
+describe("the files of a table that is read", () => {
+  const expected = [
+    {
+      path: expect.stringMatching(/^date=2026-01-02\//) as string,
+      partitionValues: { date: "2026-01-02" },
+      rows: 1,
+      size: 758,
+    },
+    {
+      path: expect.stringMatching(/^date=__HIVE/) as string,
+      partitionValues: { date: null },
+      rows: 1,
+      size: 763,
+    },
+    {
+      path: expect.stringMatching(/^date=2026-01-05\//) as string,
+      partitionValues: { date: "2026-01-05" },
+      rows: 1,
+      size: 768,
+    },
+  ];
+
+  test("are the same from the checkpoint as from the commits", async () => {
+    const fromCheckpoint = await readableFiles(log);
+    await removeLog(CHECKPOINT, "_last_checkpoint");
+    const fromCommits = await readableFiles(log);
+    expect(fromCommits).toMatchObject(expected);
+    const paths = (files: readonly { path: string }[]) => files.map(({ path }) => path).sort();
+    expect(paths(fromCheckpoint)).toEqual(paths(fromCommits));
+    expect(fromCheckpoint).toHaveLength(3);
+  });
+
+  test("a path is decoded once, and removed as it was written, as in Spark and delta-rs", async () => {
+    const add = (path: string) => JSON.stringify({ add: { path, partitionValues: {}, size: 1 } });
+    await putLog(commitFileName(5), [add("a%20b%2520"), add("c=d"), add("e%3Df")].join("\n"));
+    await putLog(commitFileName(6), '{"remove":{"path":"c%3Dd"}}\n{"remove":{"path":"e%3Df"}}\n');
+    const paths = (await readableFiles(log)).map(({ path }) => path);
+    expect(paths).toContain("a b%20");
+    expect(paths).toContain("c=d");
+    expect(paths).not.toContain("e=f");
+  });
+
+  test("a version that removes and adds a path has it, in whatever order", async () => {
+    await putLog(commitFileName(5), '{"add":{"path":"a","partitionValues":{},"size":1}}');
+    await putLog(
+      commitFileName(6),
+      '{"add":{"path":"a","partitionValues":{},"size":2}}\n{"remove":{"path":"a"}}',
+    );
+    expect((await readableFiles(log)).filter(({ path }) => path === "a")).toMatchObject([
+      { size: 2, rows: null },
+    ]);
+  });
+
+  test("a deletion vector is refused: rows would come back", async () => {
+    await putLog(
+      commitFileName(5),
+      '{"add":{"path":"a","partitionValues":{},"size":1,"deletionVector":{"storageType":"u"}}}',
+    );
+    await expect(readableFiles(log)).rejects.toThrow(/deletion vector/);
+  });
+
+  test("a deletion vector of a file that is gone is nobody's concern", async () => {
+    const deletionVector = { storageType: "u", pathOrInlineDv: "x", offset: 1 };
+    const add = { path: "a", partitionValues: {}, size: 1, deletionVector };
+    await putLog(commitFileName(5), JSON.stringify({ add }));
+    await putLog(commitFileName(6), JSON.stringify({ remove: { path: "a", deletionVector } }));
+    expect(await readableFiles(log)).toHaveLength(3);
+  });
+});
