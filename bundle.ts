@@ -1,6 +1,6 @@
 import { copyFileSync, mkdirSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { build } from "esbuild";
 
 const require = createRequire(import.meta.url);
@@ -34,12 +34,12 @@ async function bundle(entryPoints: Record<string, string>, outdir: string, exten
     target: "node20",
     format: "esm",
     external: NATIVE,
-    // ES modules of packages lose what nobody uses, and what is imported on demand (parquet-wasm, ways to find credentials) is
+    // ES modules of packages lose what nobody uses, and what is imported on demand (ways to find credentials) is
     // not read before: importing the converter takes 119 ms of CPU instead of 194 (Node 24, x86-64). Minified it takes 116, which
     // is not worth unreadable stack traces.
     mainFields: ["module", "main"],
     splitting: true,
-    // Code of packages written for CommonJS (parquet-wasm's loader among it) asks for these.
+    // Code of packages written for CommonJS (that of zstd in WebAssembly among it) asks for these.
     banner: {
       js: 'import { createRequire as __createRequire } from "node:module"; import { fileURLToPath as __fileURLToPath } from "node:url"; const require = __createRequire(import.meta.url); const __filename = __fileURLToPath(import.meta.url); const __dirname = __fileURLToPath(new URL(".", import.meta.url));',
     },
@@ -48,9 +48,9 @@ async function bundle(entryPoints: Record<string, string>, outdir: string, exten
   });
 }
 
-/** parquet-wasm's loader looks for its module beside itself. */
+/** Zstd in WebAssembly, which Node without zstd loads, looks for its module beside itself. */
 function copyWasm(folder: string): void {
   mkdirSync(folder, { recursive: true });
-  const wasm = join(require.resolve("parquet-wasm/node"), "..", "parquet_wasm_bg.wasm");
-  copyFileSync(wasm, join(folder, "parquet_wasm_bg.wasm"));
+  const wasm = join(dirname(require.resolve("@bokuweb/zstd-wasm")), "zstd.wasm");
+  copyFileSync(wasm, join(folder, "zstd.wasm"));
 }

@@ -110,7 +110,8 @@ async function main(): Promise<void> {
     }
     symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
     const bundle = join(folder, "first-conversions.mjs");
-    const external = ["parquet-wasm", "apache-arrow"];
+    // Looks for its module beside itself.
+    const external = ["@bokuweb/zstd-wasm"];
     await build({
       entryPoints: ["bench/first-conversions.ts"],
       outfile: bundle,

@@ -3,11 +3,10 @@ import { Frame } from "../src/capture/frame.ts";
 import { PacketBatch } from "../src/columns/packet-batch.ts";
 import type { RowGroup } from "../src/columns/row-group.ts";
 import { PacketDecoder } from "../src/decode/packet-decoder.ts";
-import { nodeZstd } from "../src/node/zstd.ts";
-import { pagedParquetWriter } from "../src/parquet/paged-writer.ts";
+import { nodeParquetWriter } from "../src/node/parquet.ts";
 import { fileColumns } from "../src/parquet/parquet-file.ts";
-import { parquetWasmWriter } from "../src/parquet/parquet-wasm-writer.ts";
 import type { ParquetWriterFactory } from "../src/parquet/parquet-writer.ts";
+import { parquetWasmWriter } from "../test/parquet/parquet-wasm-writer.ts";
 import { ethernetMix, Traffic, type TrafficMix, vehicleMix } from "../test/support/traffic.ts";
 
 const SEED = 20_261_130;
@@ -78,12 +77,6 @@ async function main(): Promise<void> {
   const { values } = parseArgs({ options: { rows: { type: "string" }, runs: { type: "string" } } });
   const rows = Number(values.rows ?? 131_072);
   const runs = Number(values.runs ?? RUNS);
-  if (nodeZstd === null) {
-    throw new Error(
-      `Node ${process.version} has no zstd, with which our writer compresses: run Node 22.15 or later`,
-    );
-  }
-  const own = pagedParquetWriter({ compressor: nodeZstd });
   console.log(
     `Node ${process.version}, ${GROUPS} row groups of ${rows} rows, ${fileColumns.length} columns, seed ${SEED}; medians of ${runs} interleaved runs after one to warm up`,
   );
@@ -92,7 +85,10 @@ async function main(): Promise<void> {
       const groups = rowGroups(mix, rows, withFrames);
       const measured: Record<"own" | "wasm", Measurement[]> = { own: [], wasm: [] };
       for (let run = 0; run <= runs; run++) {
-        const pair = [await measure(own, groups), await measure(parquetWasmWriter, groups)] as const;
+        const pair = [
+          await measure(nodeParquetWriter, groups),
+          await measure(parquetWasmWriter, groups),
+        ] as const;
         if (run === 0) continue;
         measured.own.push(pair[0]);
         measured.wasm.push(pair[1]);

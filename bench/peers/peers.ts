@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync } from "node:fs";
 import { createRequire } from "node:module";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import type { Form } from "../seeded-capture.ts";
@@ -26,7 +26,7 @@ export interface Peer {
 
 const anything = () => null;
 
-/** Ours, run by that Node: by the own Parquet writer where it has zstd, else by parquet-wasm. */
+/** Ours, run by that Node: with its zstd, or with one in WebAssembly where it has none. */
 export function ours(node: string, work: string): Peer {
   const version = execFileSync(node, ["--version"], { encoding: "utf8" }).trim();
   const hasZstd = execFileSync(node, ["-p", "typeof require('node:zlib').createZstdCompress"], {
@@ -34,7 +34,7 @@ export function ours(node: string, work: string): Peer {
   }).startsWith("function");
   const bundle = join(work, "ours.mjs");
   return {
-    name: `deltacap, Node ${version.slice(1)}${hasZstd ? "" : ", parquet-wasm"}`,
+    name: `deltacap, Node ${version.slice(1)}${hasZstd ? "" : ", zstd in WebAssembly"}`,
     tenth: false,
     refuses: anything,
     prepare: async () => {
@@ -45,15 +45,15 @@ export function ours(node: string, work: string): Peer {
         platform: "node",
         target: "node20",
         format: "esm",
-        // parquet-wasm's loader is CommonJS.
+        // The loader of zstd in WebAssembly is CommonJS.
         banner: {
           js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url); const __dirname = import.meta.dirname;',
         },
         logLevel: "warning",
       });
       copyFileSync(
-        join(require.resolve("parquet-wasm/node"), "..", "parquet_wasm_bg.wasm"),
-        join(work, "parquet_wasm_bg.wasm"),
+        join(dirname(require.resolve("@bokuweb/zstd-wasm")), "zstd.wasm"),
+        join(work, "zstd.wasm"),
       );
     },
     command: (input, folder) => [node, bundle, input, folder],

@@ -1,10 +1,5 @@
-import { gzipSync } from "node:zlib";
-import { CompressionCodec } from "../parquet/format.ts";
 import type { PageCompressor } from "../parquet/page-compressor.ts";
 import { nodeZstd } from "./zstd.ts";
 
-/** What every Parquet reader decompresses: zstd where Node has it (22.15 and later), else gzip. */
-export const nodePageCompressor: PageCompressor = nodeZstd ?? {
-  codec: CompressionCodec.GZIP,
-  compress: (page, out) => out.append(gzipSync(page, { level: 1 })),
-};
+/** Zstandard on every Node: of its zlib where that has it (22.15 and later), else in WebAssembly, loaded only there. */
+export const nodePageCompressor: PageCompressor = nodeZstd ?? (await import("./wasm-zstd.ts")).wasmZstd;

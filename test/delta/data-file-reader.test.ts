@@ -1,10 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { ColumnDefinition } from "../../src/columns/table-schema.ts";
 import { DataFileReader, UnreadableFileError } from "../../src/delta/data-file-reader.ts";
+import { nodePageCompressor } from "../../src/node/page-compressor.ts";
 import { nodePageDecompressors } from "../../src/node/page-decompressors.ts";
-import { nodeZstd } from "../../src/node/zstd.ts";
 import { pagedParquetWriter } from "../../src/parquet/paged-writer.ts";
-import { parquetWasmWriter } from "../../src/parquet/parquet-wasm-writer.ts";
 import { gzip, written } from "../parquet/read-back.ts";
 import { definition, type GroupValues, rowGroup } from "../parquet/table-values.ts";
 import { valuesOf } from "../support/column-values.ts";
@@ -126,7 +125,7 @@ describe("a file that is not what the log says", () => {
 test("pages of zstd are read, by Node's own where it has one and by JavaScript", async () => {
   const values: GroupValues = [Array.from({ length: 5000 }, (_, i) => `text ${i * i}`)];
   const store = new MemoryObjectStore();
-  const writer = nodeZstd === null ? parquetWasmWriter : pagedParquetWriter({ compressor: nodeZstd });
+  const writer = pagedParquetWriter({ compressor: nodePageCompressor });
   const bytes = await written(writer, [name], [rowGroup([name], values)]);
   await store.put("a", bytes);
   for (const decompressors of [{}, nodePageDecompressors]) {

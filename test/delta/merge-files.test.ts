@@ -6,7 +6,7 @@ import { mergeFiles, mergeInputs } from "../../src/delta/merge-files.ts";
 import { type MergeInput, mergedSpans, peakMemory } from "../../src/delta/merge-row-groups.ts";
 import { pagedParquetWriter } from "../../src/parquet/paged-writer.ts";
 import { ParquetFile } from "../../src/parquet/parquet-file.ts";
-import { parquetWasmWriter } from "../../src/parquet/parquet-wasm-writer.ts";
+import { parquetWasmWriter } from "../parquet/parquet-wasm-writer.ts";
 import { randomTable } from "../parquet/random-table.ts";
 import { gzip, readWithParquetWasm, written } from "../parquet/read-back.ts";
 import { definition, type GroupValues, rowGroup, type Value } from "../parquet/table-values.ts";

@@ -4,23 +4,14 @@ import { describe, expect, test } from "vitest";
 import { readCapture } from "../../src/capture/read-capture.ts";
 import { PacketDecoder } from "../../src/decode/packet-decoder.ts";
 import { nodeDecompressors } from "../../src/node/compression.ts";
+import { nodeParquetWriter } from "../../src/node/parquet.ts";
 import { PacketFiles } from "../../src/parquet/packet-files.ts";
-import { pagedParquetWriter } from "../../src/parquet/paged-writer.ts";
 import { fileColumns } from "../../src/parquet/parquet-file.ts";
-import { parquetWasmWriter } from "../../src/parquet/parquet-wasm-writer.ts";
-import type { ParquetWriterFactory } from "../../src/parquet/parquet-writer.ts";
 import { converterDefaults } from "../../src/settings.ts";
 import { comment, concatenated, filling, PcapngBlocks } from "../support/capture-builder.ts";
 import { MemoryObjectStore } from "../support/memory-object-store.ts";
 import { inChunks } from "../support/read-packets.ts";
 import { Traffic, vehicleMix } from "../support/traffic.ts";
-import { gzip } from "./read-back.ts";
-
-/** The writers that the runtimes use. */
-const writers: [name: string, writer: ParquetWriterFactory][] = [
-  ["parquet-wasm", parquetWasmWriter],
-  ["our own writer", pagedParquetWriter({ compressor: gzip })],
-];
 
 interface Sent {
   readonly frame: Uint8Array;
@@ -65,12 +56,12 @@ function captureOf(packets: number): { bytes: Uint8Array; sent: Sent[] } {
   return { bytes: concatenated(...parts), sent };
 }
 
-async function converted(capture: Uint8Array, parquet: ParquetWriterFactory, hashSeed = 1, chunk = 1000) {
+async function converted(capture: Uint8Array, hashSeed = 1, chunk = 1000) {
   const store = new MemoryObjectStore();
   const files = new PacketFiles({
     batchId: "0123-abcd",
     limits: { ...converterDefaults, rows: 300 },
-    parquet,
+    parquet: nodeParquetWriter,
     create: (path) => store.create(path),
     hashSeed,
   });
@@ -103,10 +94,10 @@ async function readBack(bytes: Uint8Array): Promise<Record<string, unknown>[]> {
   return await parquetReadObjects({ file, compressors, utf8: false, parsers });
 }
 
-describe.each(writers)("files of packets, written with %s", (_, parquet) => {
+describe("files of packets", () => {
   test("give back every packet, under the date of its time", async () => {
     const { bytes, sent } = captureOf(800);
-    const { written, objects } = await converted(bytes, parquet);
+    const { written, objects } = await converted(bytes);
     const packets: (Sent | undefined)[] = [];
     for (const { path, date, rows } of written) {
       const content = await readBack(objects.get(path)?.body ?? new Uint8Array(0));
@@ -142,7 +133,7 @@ describe.each(writers)("files of packets, written with %s", (_, parquet) => {
 
   test("are the same bytes for the same capture, clock and batch id, whatever the seed of the hash", async () => {
     const { bytes } = captureOf(400);
-    const [a, b] = [await converted(bytes, parquet, 1), await converted(bytes, parquet, 2)];
+    const [a, b] = [await converted(bytes, 1), await converted(bytes, 2)];
     expect([...a.objects.keys()]).toEqual([...b.objects.keys()]);
     for (const [path, { body }] of a.objects) {
       expect(Buffer.compare(body, b.objects.get(path)?.body ?? Buffer.alloc(0)), path).toBe(0);
@@ -152,7 +143,7 @@ describe.each(writers)("files of packets, written with %s", (_, parquet) => {
   test("are the same bytes whatever the chunks in which the capture comes", async () => {
     const { bytes } = captureOf(2000);
     const [a, b] = await Promise.all(
-      [bytes.length, 70_001].map(async (chunk) => await converted(bytes, parquet, 1, chunk)),
+      [bytes.length, 70_001].map(async (chunk) => await converted(bytes, 1, chunk)),
     );
     expect(bytes.length).toBeGreaterThan(256 * 1024);
     for (const [path, { body }] of a?.objects ?? []) {
@@ -161,19 +152,19 @@ describe.each(writers)("files of packets, written with %s", (_, parquet) => {
   });
 
   test("have names of the batch id and characters that no store or engine escapes", async () => {
-    const { written } = await converted(captureOf(20).bytes, parquet);
+    const { written } = await converted(captureOf(20).bytes);
     for (const { path } of written) {
       expect(path).toMatch(/^date=[A-Za-z0-9_-]+\/0123-abcd-\d{5}\.parquet$/);
     }
   });
 
   test("say their exact size", async () => {
-    const { written, objects } = await converted(captureOf(20).bytes, parquet);
+    const { written, objects } = await converted(captureOf(20).bytes);
     for (const { path, size } of written) expect(objects.get(path)?.body.length).toBe(size);
   });
 
   test("have statistics that hold every value, as read back", async () => {
-    const { written, objects } = await converted(captureOf(800).bytes, parquet);
+    const { written, objects } = await converted(captureOf(800).bytes);
     for (const { path, statistics } of written) {
       const content = await readBack(objects.get(path)?.body ?? new Uint8Array(0));
       for (const { column, nullCount, bounds } of statistics) {
@@ -200,14 +191,12 @@ test("an empty frame and one of the largest length come back whole", async () =>
     blocks.enhancedPacket({ bytes: new Uint8Array(0), originalLength: 2 ** 32 - 1 }),
     blocks.enhancedPacket({ bytes: large }),
   );
-  for (const [, parquet] of writers) {
-    const { written, objects } = await converted(capture, parquet, 1, 100_000);
-    const rows = await readBack(objects.get(written[0]?.path ?? "")?.body ?? new Uint8Array(0));
-    expect(rows.map((row) => [row.captured_length, row.original_length])).toEqual([
-      [0n, 4_294_967_295n],
-      [262_144n, 262_144n],
-    ]);
-    expect(rows[0]?.frame).toEqual(new Uint8Array(0));
-    expect(Buffer.compare(rows[1]?.frame as Uint8Array, large)).toBe(0);
-  }
+  const { written, objects } = await converted(capture, 1, 100_000);
+  const rows = await readBack(objects.get(written[0]?.path ?? "")?.body ?? new Uint8Array(0));
+  expect(rows.map((row) => [row.captured_length, row.original_length])).toEqual([
+    [0n, 4_294_967_295n],
+    [262_144n, 262_144n],
+  ]);
+  expect(rows[0]?.frame).toEqual(new Uint8Array(0));
+  expect(Buffer.compare(rows[1]?.frame as Uint8Array, large)).toBe(0);
 });

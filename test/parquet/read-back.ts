@@ -10,7 +10,7 @@ import type { PageCompressor } from "../../src/parquet/page-compressor.ts";
 import type { ParquetWriterFactory } from "../../src/parquet/parquet-writer.ts";
 import type { Value } from "./table-values.ts";
 
-/** What every Node can compress with: it stands for zstd where Node has none. */
+/** A codec that is not zstd. */
 export const gzip: PageCompressor = {
   codec: CompressionCodec.GZIP,
   compress: (page, out) => out.append(gzipSync(page, { level: 1 })),

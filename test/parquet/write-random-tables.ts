@@ -4,6 +4,7 @@
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { nodePageCompressor } from "../../src/node/page-compressor.ts";
 import { nodeZstd } from "../../src/node/zstd.ts";
 import { pagedParquetWriter } from "../../src/parquet/paged-writer.ts";
 import { Random, testSeed } from "../support/random.ts";
@@ -14,12 +15,12 @@ import { rowGroup, type Value } from "./table-values.ts";
 const [folder, tables = "100"] = process.argv.slice(2);
 if (folder === undefined) throw new Error("usage: write-random-tables.ts FOLDER [TABLES]");
 const seed = testSeed(20_260_801);
-console.log(`seed ${seed}; ${nodeZstd === null ? "no zstd in this Node: gzip" : "zstd"}`);
+console.log(`seed ${seed}; ${nodeZstd === null ? "zstd in WebAssembly" : "zstd of node:zlib"}`);
 mkdirSync(folder, { recursive: true });
 const random = new Random(seed);
 for (let i = 0; i < Number(tables); i++) {
   const { columns, groups, limits } = randomTable(random);
-  const compressor = random.chance(0.7) ? (nodeZstd ?? gzip) : random.pick([null, gzip]);
+  const compressor = random.chance(0.7) ? nodePageCompressor : random.pick([null, gzip]);
   const file = await written(
     pagedParquetWriter({ compressor, ...limits }),
     columns,

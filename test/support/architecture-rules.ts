@@ -50,7 +50,6 @@ const useCases = [
 ];
 /** What a stage needs of the npm registry: formats, no services. */
 const stagePackages: Readonly<Record<string, readonly string[]>> = {
-  parquet: ["apache-arrow", "parquet-wasm/node"],
   delta: ["hyparquet", "hyparquet-compressors", "hyparquet-writer"],
 };
 /** Where each of the SDKs may be imported. */

@@ -16,8 +16,8 @@ import {
   TimestampMicrosecond,
   Utf8,
 } from "apache-arrow";
-import type { Column, RowGroup, Validity } from "../columns/row-group.ts";
-import type { ColumnDefinition } from "../columns/table-schema.ts";
+import type { Column, RowGroup, Validity } from "../../src/columns/row-group.ts";
+import type { ColumnDefinition } from "../../src/columns/table-schema.ts";
 
 /** A row group as an Arrow IPC stream with one record batch. Typed arrays are handed over as they are. */
 export function arrowIpcStream(columns: readonly ColumnDefinition[], group: RowGroup): Uint8Array {

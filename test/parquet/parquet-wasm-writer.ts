@@ -8,15 +8,15 @@ import {
   type WriterProperties,
   WriterPropertiesBuilder,
 } from "parquet-wasm/node";
-import type { RowGroup } from "../columns/row-group.ts";
-import { type GroupBounds, groupBounds } from "../columns/statistics.ts";
-import type { ColumnDefinition } from "../columns/table-schema.ts";
+import type { RowGroup } from "../../src/columns/row-group.ts";
+import { type GroupBounds, groupBounds } from "../../src/columns/statistics.ts";
+import type { ColumnDefinition } from "../../src/columns/table-schema.ts";
+import type { ByteSink, ParquetWriter } from "../../src/parquet/parquet-writer.ts";
 import { arrowIpcStream } from "./arrow-batch.ts";
-import type { ByteSink, ParquetWriter } from "./parquet-writer.ts";
 
 /**
  * Writes Parquet with arrow-rs compiled to WebAssembly: each row group goes in as one Arrow record batch and is encoded
- * and compressed (zstd) inside the module. Runs wherever WebAssembly does.
+ * and compressed (zstd) inside the module. A writer by others: for files that ours did not write, and to measure ours beside it.
  */
 export function parquetWasmWriter(columns: readonly ColumnDefinition[], sink: ByteSink): ParquetWriter {
   return new ParquetWasmWriter(columns, sink);
