@@ -10,7 +10,7 @@ import { LogFollower } from "./delta/log-follower.ts";
 import { filterFile, type RowFilter, type RowGroupLimits } from "./delta/merge-files.ts";
 import { liveFiles } from "./delta/reconcile.ts";
 import { fileColumnsOf, requireRewritable } from "./delta/rewritable-table.ts";
-import { hasDeletionVector } from "./delta/rewrite-body.ts";
+import { hasDeletionVector } from "./delta/deletion-vector.ts";
 import { mayHoldText } from "./delta/skip-files.ts";
 import { readSnapshot } from "./delta/snapshot.ts";
 import { TableRefusedError } from "./errors.ts";

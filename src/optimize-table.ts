@@ -9,7 +9,7 @@ import { mergeFiles, mergeInputs, type RowGroupLimits } from "./delta/merge-file
 import { type MergeInput, peakMemory } from "./delta/merge-row-groups.ts";
 import { liveFiles } from "./delta/reconcile.ts";
 import { fileColumnsOf, requireRewritable } from "./delta/rewritable-table.ts";
-import { hasDeletionVector } from "./delta/rewrite-body.ts";
+import { hasDeletionVector } from "./delta/deletion-vector.ts";
 import { readSnapshot } from "./delta/snapshot.ts";
 import { TableRefusedError } from "./errors.ts";
 import { readAhead } from "./manifest/read-ahead.ts";

@@ -1,8 +1,7 @@
 import { TableRefusedError } from "../errors.ts";
 import { decodedPath } from "./commit-body.ts";
+import { decodeZ85 } from "./z85.ts";
 
-/** Z85 (ZeroMQ RFC 32). */
-const ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#";
 /** Characters of an encoded UUID; what stands before is a folder's name (Delta protocol, "Deletion Vector Descriptor Schema"). */
 const UUID_LENGTH = 20;
 
@@ -23,23 +22,14 @@ export function deletionVectorPath(deletionVector: unknown, of: string): string 
     }
   }
   throw new TableRefusedError(
-    `the deletion vector of ${of} is not understood (storage type ${String(storageType)}): where it lies is not known. Nothing was deleted`,
+    `the deletion vector of ${of} is not understood (storage type ${String(storageType)}): where it lies is not known. Nothing was written or deleted`,
   );
 }
 
 /** Null for what is no UUID in Z85. */
 function decodedUuid(text: string): string | null {
-  if (text.length !== UUID_LENGTH) return null;
-  let hex = "";
-  for (let at = 0; at < UUID_LENGTH; at += 5) {
-    let word = 0;
-    for (const char of text.slice(at, at + 5)) {
-      const digit = ALPHABET.indexOf(char);
-      if (digit < 0) return null;
-      word = word * 85 + digit;
-    }
-    if (word > 0xffff_ffff) return null;
-    hex += word.toString(16).padStart(8, "0");
-  }
+  const bytes = text.length === UUID_LENGTH ? decodeZ85(text) : null;
+  if (bytes === null) return null;
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }

@@ -2,6 +2,7 @@ import { packetTable } from "../columns/packet-table.ts";
 import type { WrittenFile } from "../parquet/parquet-file.ts";
 import { type Action, type Add, serializeActions } from "./actions.ts";
 import { type CommitIdentity, encodedPath } from "./commit-body.ts";
+import { hasDeletionVector } from "./deletion-vector.ts";
 import { deltaStatistics } from "./file-statistics.ts";
 import type { Rewriting } from "./rewritable-table.ts";
 
@@ -50,10 +51,6 @@ export function rewriteBody(rewrite: Rewrite, readVersion: number, identity: Com
     actions.push({ add });
   }
   return serializeActions(actions);
-}
-
-export function hasDeletionVector({ deletionVector }: Add): boolean {
-  return deletionVector !== undefined && deletionVector !== null;
 }
 
 function commitInfo(

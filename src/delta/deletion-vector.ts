@@ -1,0 +1,141 @@
+import { RejectedError } from "../errors.ts";
+import type { ObjectStore } from "../manifest/object-store.ts";
+import type { Add } from "./actions.ts";
+import { crc32 } from "./crc32.ts";
+import { deletionVectorPath } from "./deletion-vector-path.ts";
+import { readRoaringBitmap } from "./roaring-bitmap.ts";
+import { CONTAINER_ROWS, type RowSet } from "./row-set.ts";
+import { decodeZ85 } from "./z85.ts";
+
+/** Of the portable format, the only one that Delta's protocol has; little-endian before the bitmap. */
+const MAGIC = 1_681_511_377;
+const MAGIC_BYTES = 4;
+/** The first byte of a file with vectors. */
+const FILE_VERSION = 1;
+/** Where the first vector of a file lies: what an absent offset can only mean, since a file begins with its version. */
+const FIRST_OFFSET = 1;
+/** Before a vector in a file its length, behind it its checksum. */
+const LENGTH_BYTES = 4;
+const CHECKSUM_BYTES = 4;
+/** A vector that lies within is read together with the file's first byte: a second request costs more than these bytes. */
+const ONE_READ = 64 * 1024;
+
+/** Bitmaps of 500 million rows have as many; a data file has some thousands of rows to some millions. */
+const MAXIMUM_BYTES = 64 * 1024 * 1024;
+/** A container that is nothing but runs of one row, and what the headers say of it. */
+const MAXIMUM_CONTAINER_BYTES = 2 * CONTAINER_ROWS + 64;
+/** A path like this is of another table, or of this one under its full name, which is not known here. */
+const ABSOLUTE = /^(?:[a-z][a-z0-9+.-]*:|\/)/i;
+
+export function hasDeletionVector({ deletionVector }: Pick<Add, "deletionVector">): boolean {
+  return deletionVector !== undefined && deletionVector !== null;
+}
+
+/** How many of the file's rows its deletion vector deletes, as the log says: none where it has none, or says nothing. */
+export function statedDeletedRows({ deletionVector }: Pick<Add, "deletionVector">): number {
+  if (deletionVector === undefined || deletionVector === null) return 0;
+  const { cardinality } = deletionVector as Readonly<Record<string, unknown>>;
+  return typeof cardinality === "number" && cardinality > 0 ? cardinality : 0;
+}
+
+/**
+ * The rows that are deleted of the file, which has `rows` rows, those included; null where it has no deletion vector (Delta
+ * protocol, "Deletion Vectors"). One request, two for a vector far behind others in its file; memory as its bytes, of which
+ * there are no more than `rows` need.
+ *
+ * Throws `RejectedError` for a vector that is gone, damaged, not of this file, or not in the table's folder; and
+ * `TableRefusedError` for a way of storing it that is not known.
+ */
+export async function readDeletionVector(
+  table: ObjectStore,
+  { path, deletionVector }: Pick<Add, "path" | "deletionVector">,
+  rows: number,
+): Promise<RowSet | null> {
+  if (deletionVector === undefined || deletionVector === null) return null;
+  const fields = deletionVector as Readonly<Record<string, unknown>>;
+  const size = naturalNumber(fields, "sizeInBytes");
+  const cardinality = naturalNumber(fields, "cardinality");
+  const limit = Math.min(MAXIMUM_BYTES, MAXIMUM_CONTAINER_BYTES * Math.ceil((rows + 1) / CONTAINER_ROWS));
+  if (size < MAGIC_BYTES || size > limit) {
+    throw new RejectedError(`it has ${size} bytes, and for ${rows} rows 4 to ${limit} are allowed`);
+  }
+  const vectorPath = deletionVectorPath(deletionVector, path);
+  const bytes =
+    vectorPath === null
+      ? inlineVector(fields.pathOrInlineDv as string, size)
+      : await storedVector(table, vectorPath, { size, offset: offsetOf(fields) });
+  const magic = view(bytes).getUint32(0, true);
+  if (magic !== MAGIC) throw new RejectedError(`it begins with ${magic}, and must with ${MAGIC}`);
+  const deleted = readRoaringBitmap(bytes.subarray(MAGIC_BYTES), rows);
+  if (deleted.count !== cardinality) {
+    throw new RejectedError(`it has ${deleted.count} rows, and the log says ${cardinality}`);
+  }
+  return deleted;
+}
+
+function naturalNumber(fields: Readonly<Record<string, unknown>>, name: string): number {
+  const value = fields[name];
+  if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
+  throw new RejectedError(`its ${name} is ${String(value)}, and must be a natural number`);
+}
+
+function offsetOf(fields: Readonly<Record<string, unknown>>): number {
+  if (fields.offset === undefined || fields.offset === null) return FIRST_OFFSET;
+  return Math.max(FIRST_OFFSET, naturalNumber(fields, "offset"));
+}
+
+/** Padded to a multiple of four bytes. */
+function inlineVector(text: string, size: number): Uint8Array {
+  const bytes = text.length === 5 * Math.ceil(size / 4) ? decodeZ85(text) : null;
+  if (bytes === null)
+    throw new RejectedError(`its ${text.length} characters are not ${size} bytes in Base85`);
+  return bytes.subarray(0, size);
+}
+
+async function storedVector(
+  table: ObjectStore,
+  path: string,
+  { size, offset }: { readonly size: number; readonly offset: number },
+): Promise<Uint8Array> {
+  if (ABSOLUTE.test(path)) {
+    throw new RejectedError(
+      `it lies at ${path}, which may be outside of the table's folder: run Spark's REORG TABLE ... APPLY (PURGE)`,
+    );
+  }
+  const end = offset + LENGTH_BYTES + size + CHECKSUM_BYTES;
+  const start = offset <= ONE_READ ? 0 : offset;
+  const bytes = await readExactly(table, path, start, end);
+  const head = start === 0 ? bytes : await readExactly(table, path, 0, 1);
+  if (head[0] !== FILE_VERSION) {
+    throw new RejectedError(`its file ${path} is of version ${head[0]}, and only ${FILE_VERSION} is known`);
+  }
+  const found = view(bytes).getUint32(offset - start);
+  if (found !== size) {
+    throw new RejectedError(`at ${offset} in ${path} are ${found} bytes of it, and the log says ${size}`);
+  }
+  const first = offset - start + LENGTH_BYTES;
+  const vector = bytes.subarray(first, first + size);
+  const checksum = view(bytes).getUint32(first + size);
+  if (checksum !== crc32(vector)) {
+    throw new RejectedError(`its bytes at ${offset} in ${path} are not those of their checksum ${checksum}`);
+  }
+  return vector;
+}
+
+async function readExactly(
+  table: ObjectStore,
+  path: string,
+  start: number,
+  end: number,
+): Promise<Uint8Array> {
+  const bytes = await table.read(path, { start, length: end - start });
+  if (bytes === null) throw new RejectedError(`its file ${path} is gone`);
+  if (bytes.length === end - start) return bytes;
+  throw new RejectedError(
+    `its file ${path} ends at ${start + bytes.length}, and the log says ${end} or behind`,
+  );
+}
+
+function view(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
