@@ -84,7 +84,7 @@ async function makeTable(folder: string, files: number, packets: number): Promis
 async function optimizeHere(table: string): Promise<Measurement> {
   const startWall = performance.now();
   const startCpu = process.cpuUsage();
-  const { removedFiles, rows } = await optimizeTable(localTable(table).rewriter, optimizeDefaults);
+  const { removedFiles, rows } = await optimizeTable(localTable(table).ports, optimizeDefaults);
   const { user, system } = process.cpuUsage(startCpu);
   return {
     files: removedFiles,

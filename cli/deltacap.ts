@@ -20,24 +20,22 @@ import { sql } from "./commands/sql.ts";
 import { vacuum } from "./commands/vacuum.ts";
 import type { OpenStack } from "./stack.ts";
 
-const localCommands: readonly Command[] = [
+/** Those that work on files and tables: none loads AWS's clients before it needs them. */
+const tableCommands = (open?: OpenStack): readonly Command[] => [
   ingest,
   convert,
   inspect,
   log,
   sql,
   exportCapture,
-  checkpoint,
-  optimize,
-  vacuum,
-  forget,
+  ...[checkpoint, optimize, vacuum, forget].map((command) => command(open)),
   cost,
 ];
 
 /** Runs the command line and returns the exit code. `open` finds the stack that a command names: by default in AWS. */
 export async function main(argv: readonly string[], terminal: Terminal, open?: OpenStack): Promise<number> {
   const [name, ...args] = argv;
-  const commands = [...localCommands];
+  const commands = [...tableCommands(open)];
   if (!commands.some((command) => command.name === name)) {
     const { stackCommands } = await import("./stack-commands.ts");
     commands.push(...stackCommands(open));

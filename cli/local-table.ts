@@ -1,10 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
-import { setTimeout } from "node:timers/promises";
-import type { CheckpointPorts } from "../src/checkpoint-table.ts";
 import { Committer, type CommitterPorts } from "../src/commit-manifests.ts";
 import type { ConverterPorts } from "../src/convert-captures.ts";
-import type { RewritePorts } from "../src/delta/commit-rewrite.ts";
 import { ConditionalLogStore } from "../src/delta/conditional-log-store.ts";
 import type { LogStore } from "../src/delta/log-store.ts";
 import { readSnapshot, type Snapshot } from "../src/delta/snapshot.ts";
@@ -14,19 +11,17 @@ import { FolderObjectStore } from "../src/local/folder-object-store.ts";
 import type { ManifestSource } from "../src/manifest/manifest.ts";
 import { nodeDecompressors } from "../src/node/compression.ts";
 import { sha256 } from "../src/node/hash.ts";
-import { nodePageCompressor } from "../src/node/page-compressor.ts";
-import { nodePageDecompressors } from "../src/node/page-decompressors.ts";
 import { nodeParquetWriter } from "../src/node/parquet.ts";
-import { engineInfo } from "../src/settings.ts";
 import { UsageError } from "./command.ts";
+import { type MaintenancePorts, maintenancePorts } from "./maintenance-ports.ts";
 
 /** The use cases on a table in a local folder: the same code as in the cloud, with local adapters. */
 export interface LocalTable {
   readonly folder: string;
   readonly log: LogStore;
   readonly converter: ConverterPorts;
-  readonly rewriter: RewritePorts;
-  readonly checkpointer: CheckpointPorts;
+  /** For its upkeep. */
+  readonly ports: MaintenancePorts;
   /** Removes what killed processes left unfinished before this time. */
   removeUnfinished(beforeMs: number): Promise<void>;
   /** Sources that a commit sent back are collected in `again`. */
@@ -42,10 +37,9 @@ export function localTable(folder: string): LocalTable {
   const log = new ConditionalLogStore(table);
   const ledger = new FolderLedger(root);
   const captures = new FileCaptureStore();
-  const now = () => Date.now();
-  const writer = { log, table, now, newId: randomUUID, random: Math.random, sleep: setTimeout, engineInfo };
+  const ports = maintenancePorts(log, table);
   const committerPorts = (again: ManifestSource[]): CommitterPorts => ({
-    ...writer,
+    ...ports,
     ledger,
     captures,
     captureQueue: { send: async (sources) => void again.push(...sources) },
@@ -60,12 +54,11 @@ export function localTable(folder: string): LocalTable {
       decompressors: nodeDecompressors,
       parquet: nodeParquetWriter,
       sha256,
-      now,
+      now: ports.now,
       newBatchId: randomUUID,
     },
     removeUnfinished: (beforeMs) => table.removeUnfinished(beforeMs),
-    rewriter: { ...writer, parquet: nodeParquetWriter, decompressors: nodePageDecompressors },
-    checkpointer: { log, table, now, checkpointCompressor: nodePageCompressor },
+    ports,
     committer: (again) => Committer.start(committerPorts(again)),
   };
 }

@@ -1,24 +1,35 @@
 import { checkpointTable } from "../../src/checkpoint-table.ts";
 import { functionDefaults } from "../../src/settings.ts";
-import { type Command, ExitCode, onlyPositional } from "../command.ts";
-import { existingTable } from "../local-table.ts";
+import { type Command, ExitCode } from "../command.ts";
+import {
+  maintainedTable,
+  maintenanceHelp,
+  maintenanceOptions,
+  maintenanceTables,
+  maintenanceUsage,
+} from "../maintained-table.ts";
 import { count, megabytes } from "../progress.ts";
+import type { OpenStack } from "../stack.ts";
 
-export const checkpoint: Command = {
+export const checkpoint = (open?: OpenStack): Command => ({
   name: "checkpoint",
   summary: "a checkpoint of a table's newest version, from which readers begin",
-  help: `Usage: deltacap checkpoint TABLE [--json]
+  help: `${maintenanceUsage("checkpoint", "[--json]")}
 
 Writes a checkpoint of the newest version, unless there is one: readers then need no commit before it. "deltacap ingest" writes
-one by itself every ${functionDefaults.checkpointInterval} versions, or as often as the table's property delta.checkpointInterval says.
+one by itself every ${functionDefaults.checkpointInterval} versions, or as often as the table's property delta.checkpointInterval says; so does the maintenance
+function in AWS.
 
-  --json    one JSON object
+${maintenanceTables}
+
+${maintenanceHelp}
+  --json                    one JSON object
 `,
-  options: { json: { type: "boolean" } },
+  options: maintenanceOptions,
   run: async (positionals, options, terminal) => {
-    const table = await existingTable(onlyPositional(positionals, "TABLE"));
+    const table = await maintainedTable(positionals, options, open);
     const { checkpointInterval: interval } = functionDefaults;
-    const result = await checkpointTable(table.checkpointer, { interval, always: true });
+    const result = await checkpointTable(table.ports, { interval, always: true });
     if (options.json === true) {
       terminal.out(`${JSON.stringify(result)}\n`);
       return result.outcome === "left to others" ? ExitCode.environment : ExitCode.ok;
@@ -44,4 +55,4 @@ one by itself every ${functionDefaults.checkpointInterval} versions, or as often
     }
     return ExitCode.ok;
   },
-};
+});

@@ -1,39 +1,50 @@
 import { forgetVehicle } from "../../src/forget-vehicle.ts";
 import { optimizeDefaults } from "../../src/settings.ts";
 import { LEAST_RETENTION } from "../../src/vacuum-table.ts";
-import { type Command, ExitCode, onlyPositional, required } from "../command.ts";
-import { existingTable } from "../local-table.ts";
+import { type Command, ExitCode, required } from "../command.ts";
+import {
+  maintainedTable,
+  maintenanceHelp,
+  maintenanceOptions,
+  maintenanceTables,
+  maintenanceUsage,
+} from "../maintained-table.ts";
 import { count, Progress } from "../progress.ts";
+import type { OpenStack } from "../stack.ts";
 
 const WEEK_HOURS = LEAST_RETENTION / 3_600_000;
 
 /** Said after every run, since whoever runs this has to answer for it. */
 const NOT_YET_GONE = `The rows are gone from the newest version only. Their bytes stay in the table's folder until "deltacap vacuum --delete" has run,
-${WEEK_HOURS} hours or the table's retention after this. Raw captures in their bucket were not touched, nor was the log: statistics of
-removed files, and the list of captures, may name the vehicle. Captures of it that are uploaded from now on are ingested.
+${WEEK_HOURS} hours or the table's retention after this; a bucket that keeps versions has them until its rules for old versions remove
+them. Raw captures in their bucket were not touched, nor was the log: statistics of removed files, and the list of captures, may
+name the vehicle. Captures of it that are uploaded from now on, or wait in a queue, are ingested.
 `;
 
-export const forget: Command = {
+export const forget = (open?: OpenStack): Command => ({
   name: "forget",
   summary: "a vehicle's rows, removed from a table",
-  help: `Usage: deltacap forget TABLE --vehicle ID [--json]
+  help: `${maintenanceUsage("forget", "--vehicle ID [--json]")}
 
 Removes all rows whose vehicle_id is ID: files that have nothing else are removed, others written anew without them. What is
 appended meanwhile is looked at too.
 
 ${NOT_YET_GONE}
-  --vehicle ID   as the column vehicle_id has it
-  --json         one JSON object a commit; the last one sums up
+${maintenanceTables}
+
+  --vehicle ID              as the column vehicle_id has it
+${maintenanceHelp}
+  --json                    one JSON object a commit; the last one sums up
 
 Exit: 0 no row of the vehicle is left, 3 some files may still have some (each is named).
 `,
-  options: { vehicle: { type: "string" }, json: { type: "boolean" } },
+  options: { ...maintenanceOptions, vehicle: { type: "string" } },
   run: async (positionals, options, terminal) => {
     const vehicle = required(options, "vehicle", "ID");
-    const table = await existingTable(onlyPositional(positionals, "TABLE"));
+    const table = await maintainedTable(positionals, options, open);
     const json = options.json === true;
     const progress = new Progress(terminal);
-    const result = await forgetVehicle(vehicle, table.rewriter, optimizeDefaults, {
+    const result = await forgetVehicle(vehicle, table.ports, optimizeDefaults, {
       onCommit: ({ version, removedFiles, rows }) => {
         if (json)
           terminal.out(
@@ -55,4 +66,4 @@ Exit: 0 no row of the vehicle is left, 3 some files may still have some (each is
     }
     return remaining.length === 0 ? ExitCode.ok : ExitCode.environment;
   },
-};
+});

@@ -78,7 +78,7 @@ Exit: 0 all was ingested, 1 captures were rejected or damaged (each is named), 2
 async function checkpointIfDue(folder: string): Promise<CheckpointResult | { error: string }> {
   try {
     const { checkpointInterval: interval } = functionDefaults;
-    return await checkpointTable(localTable(folder).checkpointer, { interval });
+    return await checkpointTable(localTable(folder).ports, { interval });
   } catch (error) {
     return { error: error instanceof Error ? error.message : String(error) };
   }

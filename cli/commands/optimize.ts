@@ -1,31 +1,41 @@
 import { optimizeTable } from "../../src/optimize-table.ts";
 import { optimizeDefaults } from "../../src/settings.ts";
-import { type Command, ExitCode, onlyPositional, UsageError } from "../command.ts";
-import { existingTable } from "../local-table.ts";
+import { type Command, ExitCode, UsageError } from "../command.ts";
+import {
+  maintainedTable,
+  maintenanceHelp,
+  maintenanceOptions,
+  maintenanceTables,
+  maintenanceUsage,
+} from "../maintained-table.ts";
 import { count, megabytes, Progress } from "../progress.ts";
+import type { OpenStack } from "../stack.ts";
 
-export const optimize: Command = {
+export const optimize = (open?: OpenStack): Command => ({
   name: "optimize",
   summary: "a table's small files rewritten into large, sorted ones",
-  help: `Usage: deltacap optimize TABLE [--date YYYY-MM-DD] [--json]
+  help: `${maintenanceUsage("optimize", "[--date YYYY-MM-DD] [--json]")}
 
 Rewrites the small files of each date (under ${megabytes(optimizeDefaults.smallBytes)}) into files of about ${megabytes(optimizeDefaults.fileBytes)}, sorted by vehicle, capture
 and packet, so that queries open fewer files. The rows stay the same; appends go on meanwhile. The files that were rewritten stay
 in the folder, for readers of earlier versions, until "deltacap vacuum".
 
-  --date D    only files of this date
-  --json      one JSON object a commit; the last one sums up
+${maintenanceTables}
+
+  --date D                  only files of this date
+${maintenanceHelp}
+  --json                    one JSON object a commit; the last one sums up
 `,
-  options: { date: { type: "string" }, json: { type: "boolean" } },
+  options: { ...maintenanceOptions, date: { type: "string" } },
   run: async (positionals, options, terminal) => {
-    const table = await existingTable(onlyPositional(positionals, "TABLE"));
+    const table = await maintainedTable(positionals, options, open);
     const { date } = options;
     if (typeof date === "string" && !/^\d{4}-\d\d-\d\d$/.test(date)) {
       throw new UsageError(`--date ${date}: a date as 2026-01-31 is expected`);
     }
     const json = options.json === true;
     const progress = new Progress(terminal);
-    const result = await optimizeTable(table.rewriter, optimizeDefaults, {
+    const result = await optimizeTable(table.ports, optimizeDefaults, {
       ...(typeof date === "string" ? { date } : {}),
       onCommit: ({ version, removedFiles, file }) => {
         const { path, size, rows } = file;
@@ -69,4 +79,4 @@ in the folder, for readers of earlier versions, until "deltacap vacuum".
     }
     return ExitCode.ok;
   },
-};
+});

@@ -1,35 +1,45 @@
 import { LEAST_RETENTION, vacuumTable } from "../../src/vacuum-table.ts";
-import { type Command, ExitCode, type OptionValues, onlyPositional, UsageError } from "../command.ts";
-import { existingTable } from "../local-table.ts";
+import { type Command, ExitCode, type OptionValues, UsageError } from "../command.ts";
+import {
+  maintainedTable,
+  maintenanceHelp,
+  maintenanceOptions,
+  maintenanceTables,
+  maintenanceUsage,
+} from "../maintained-table.ts";
 import { count, megabytes } from "../progress.ts";
+import type { OpenStack } from "../stack.ts";
 
 const HOUR = 3_600_000;
 
-export const vacuum: Command = {
+export const vacuum = (open?: OpenStack): Command => ({
   name: "vacuum",
   summary: "data files that no recent version refers to, deleted",
-  help: `Usage: deltacap vacuum TABLE [--retention-hours N] [--delete] [--json]
+  help: `${maintenanceUsage("vacuum", "[--retention-hours N] [--delete] [--json]")}
 
 Tells which data files no version of the last ${LEAST_RETENTION / HOUR} hours refers to, and with --delete deletes them: files that were replaced
 or removed before that, and files that were never committed. Earlier versions can then no longer be read. Files that are
 younger are left alone, and so are _delta_log and every other hidden folder.
 
+${maintenanceTables}
+
   --delete                  deletes; without it nothing is changed
   --retention-hours N       hours instead of ${LEAST_RETENTION / HOUR}, or of what the table's properties ask for
   --allow-short-retention   allows less than that: nothing else may be reading or writing the table
+${maintenanceHelp}
   --json                    one JSON object a file; the last one sums up
 `,
   options: {
+    ...maintenanceOptions,
     delete: { type: "boolean" },
     "retention-hours": { type: "string" },
     "allow-short-retention": { type: "boolean" },
-    json: { type: "boolean" },
   },
   run: async (positionals, options, terminal) => {
     const hours = retentionHours(options);
-    const table = await existingTable(onlyPositional(positionals, "TABLE"));
+    const table = await maintainedTable(positionals, options, open);
     const json = options.json === true;
-    const result = await vacuumTable(table.rewriter, {
+    const result = await vacuumTable(table.ports, {
       ...(hours === null ? {} : { retentionMs: hours * HOUR }),
       allowShortRetention: options["allow-short-retention"] === true,
       delete: options.delete === true,
@@ -59,7 +69,7 @@ younger are left alone, and so are _delta_log and every other hidden folder.
     terminal.out(deleted ? `${what} were deleted\n` : `${what} would be deleted by --delete\n`);
     return ExitCode.ok;
   },
-};
+});
 
 function retentionHours(options: OptionValues): number | null {
   const text = options["retention-hours"];

@@ -87,7 +87,7 @@ test.each([
   [["log", "s3://lake/nothing"], 2, "is no Delta table"],
   [["log", "s3://lake"], 2, "bucket's root"],
   [["log", "s3://no-such-bucket/t"], 3, "the bucket in the settings does not exist"],
-  [["optimize", "s3://lake/s3-tables"], 2, "a table in a local folder"],
+  [["ingest", "docs/decisions", "--table", "s3://lake/s3-tables"], 2, "a table in a local folder"],
 ])("%j exits %d and says why", async (argv, exit, message) => {
   const { code, err } = await stack.deltacap(...argv);
   expect([code, err]).toEqual([exit, expect.stringContaining(message)]);
