@@ -4,6 +4,7 @@ trust_phase() {
   check 'pyspark, and the jars of Delta' install_spark
   check 'tables that Deltacap wrote: all engines agree, and skip files' spark_check our_tables.py
   check 'tables that Spark changed: append, or refuse by name' spark_check their_tables.py
+  check 'Spark rewrites and deletes while we append: rows exact after every turn' spark_check interleaved.py
   check 'random histories: Spark and deltalake read what the model says' spark_check histories.py
   rewriting_checks
   checkpoint_checks

@@ -4,6 +4,7 @@
  *
  *     {"ingest": TABLE, "vehicle": "v1", "name": "a", "day": "2026-01-02", "packets": 60, "untimed": 0}
  *         makes that capture, its first packets perhaps without a time, and ingests it
+ *     {"hold": TABLE}   starts a committer that does all further commits to the table: it knows the log as of its last commit
  *     {"create": TABLE, "columns": 60}   an older table, without the columns beyond
  *     {"run": ["optimize", TABLE]}       any command of the command line
  */
@@ -14,6 +15,7 @@ import { main } from "../../../cli/deltacap.ts";
 import { localTable } from "../../../cli/local-table.ts";
 import { PcapngWriter } from "../../../src/capture/capture-writer.ts";
 import { packetTable } from "../../../src/columns/packet-table.ts";
+import type { Committer } from "../../../src/commit-manifests.ts";
 import { convertCaptures } from "../../../src/convert-captures.ts";
 import { createTableBody } from "../../../src/delta/commit-body.ts";
 import { TableRefusedError } from "../../../src/errors.ts";
@@ -33,11 +35,15 @@ interface Ingest {
 
 type Order =
   | Ingest
+  | { readonly hold: string }
   | { readonly create: string; readonly columns: number }
   | { readonly run: readonly string[] };
 
+const held = new Map<string, Committer>();
+
 async function obey(order: Order): Promise<object> {
   if ("ingest" in order) return await ingest(order);
+  if ("hold" in order) return await hold(order.hold);
   if ("create" in order) return await create(order.create, order.columns);
   let text = "";
   const out = (part: string) => {
@@ -49,14 +55,22 @@ async function obey(order: Order): Promise<object> {
 async function ingest(order: Ingest): Promise<object> {
   const { path, content } = makeCapture(order);
   const table = localTable(order.ingest);
-  const committer = await table.committer([]);
+  const committer = held.get(order.ingest) ?? (await table.committer([]));
+  const conflictsBefore = committer.conflicts;
   const key = `${order.vehicle}/${order.name}.pcapng`;
   const source = await fileSource({ path, key, size: content.bytes }, new KeyPattern(defaultKeyPattern));
   const { manifest } = await convertCaptures([source], table.converter, converterDefaults);
   if (manifest === null) return { outcome: "failed", reason: "the capture gave no manifest" };
   const [result] = await committer.commit([manifest]);
   if (result?.outcome !== "committed") return { outcome: "failed", reason: JSON.stringify(result) };
-  return { outcome: "committed", version: result.version, content };
+  const conflicts = committer.conflicts - conflictsBefore;
+  return { outcome: "committed", version: result.version, conflicts, content };
+}
+
+async function hold(table: string): Promise<object> {
+  const committer = await localTable(table).committer([]);
+  held.set(table, committer);
+  return { outcome: "held", version: committer.version };
 }
 
 /** Beside the table; the same traffic for the same name. `content`: what others must read from the table. */
@@ -66,12 +80,13 @@ function makeCapture({ ingest: table, vehicle, name, day, packets, untimed }: In
   const traffic = new Traffic(seed, vehicleMix);
   const writer = new PcapngWriter();
   const midnight = Date.parse(`${day}T00:00:00Z`) / 1000;
-  const content = { rows: packets, bytes: 0, can_rows: 0 };
+  const content = { rows: packets, bytes: 0, can_rows: 0, lengths: [] as number[] };
   const parts: Uint8Array[] = [];
   for (let i = 0; i < packets; i++) {
     const { linkType, bytes } = traffic.next();
     const isEthernet = linkType === LINKTYPE_ETHERNET;
     content.bytes += bytes.length;
+    content.lengths.push(bytes.length);
     if (!isEthernet) content.can_rows++;
     parts.push(
       writer.packet({
