@@ -20,6 +20,8 @@ export type ConvertAnswer =
 export class Converters {
   readonly #table: string;
   readonly #jobs: number;
+  /** Asked for here, so that a setting that may not be ends the command before a process is started. */
+  readonly #limits = { ...converterDefaults };
   readonly #onCapture: (result: CaptureResult) => void;
   readonly #children: ChildProcess[] = [];
 
@@ -33,7 +35,7 @@ export class Converters {
   async *convert(batches: Iterable<readonly CaptureSource[]>): AsyncIterable<ConversionOutcome> {
     if (this.#jobs === 1) {
       const ports = { ...localTable(this.#table).converter, onCapture: this.#onCapture };
-      for (const batch of batches) yield await convertCaptures(batch, ports, converterDefaults);
+      for (const batch of batches) yield await convertCaptures(batch, ports, this.#limits);
       return;
     }
     const iterator = batches[Symbol.iterator]();

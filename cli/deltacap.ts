@@ -6,6 +6,7 @@ import {
   SupersededError,
   TableRefusedError,
 } from "../src/errors.ts";
+import { SettingError } from "../src/settings.ts";
 import { type Command, ExitCode, type Terminal, UsageError } from "./command.ts";
 import { checkpoint } from "./commands/checkpoint.ts";
 import { convert } from "./commands/convert.ts";
@@ -76,6 +77,11 @@ function parse(command: Command, args: readonly string[]) {
 function explain(command: Command, error: unknown, terminal: Terminal): number {
   if (error instanceof UsageError) {
     terminal.err(`deltacap ${command.name}: ${error.message}\n\n${command.help}`);
+    return ExitCode.usage;
+  }
+  if (error instanceof SettingError) {
+    // No help: it is not the arguments that are wrong.
+    terminal.err(`deltacap ${command.name}: ${error.message}\n`);
     return ExitCode.usage;
   }
   if (error instanceof RejectedError) {

@@ -8,6 +8,15 @@ const GiB = 1024 * MiB;
 /** Node's. No stage reads it: only this file names it. */
 declare const process: { readonly env: Readonly<Record<string, string | undefined>> };
 
+/** A setting in the environment that it may not be, or that is missing: whoever set it can mend it, and nobody else. */
+export class SettingError extends Error {
+  override readonly name = "SettingError";
+
+  constructor(variable: string, found: string, allowed: string) {
+    super(`the environment variable ${variable} is ${found}: ${allowed} is expected`);
+  }
+}
+
 /** Which ports carry what, where the environment says so; without, the decoder has the standards' own. */
 export interface PortSettings {
   /** `DELTACAP_SOMEIP_PORTS`, as 30490,30501: what begins like a message there is SOME/IP, complete or not. */
@@ -16,7 +25,7 @@ export interface PortSettings {
   readonly doipPorts?: readonly number[];
 }
 
-/** Undefined where nothing is set. Throws an error that names the variable and its value where that is no list of ports. */
+/** Undefined where nothing is set. Throws `SettingError` for what is no list of ports. */
 export function portsFrom(
   environment: Readonly<Record<string, string | undefined>>,
 ): PortSettings | undefined {
@@ -34,8 +43,10 @@ function portList(
   if (text === undefined || text === "") return undefined;
   const ports = portNumbers(text);
   if (ports !== null) return ports;
-  throw new Error(`the environment variable ${variable} is "${text}": ports are expected, as 30490,30501`);
+  throw new SettingError(variable, `"${text}"`, PORTS);
 }
+
+const PORTS = "a list of ports from 0 to 65535, as 30490,30501,";
 
 function portNumbers(text: string): readonly number[] | null {
   if (text === "") return [];
@@ -66,7 +77,10 @@ export const converterDefaults = {
   decompressionRatio: 400,
   /** Some 65,000 packets without a byte: the most that a bomb of a few kilobytes gets converted. */
   decompressedFloor: MiB,
-  ports: portsFrom(process.env),
+  /** Read when it is asked for, so that a command which decodes nothing does not fail by it. Throws `SettingError`. */
+  get ports() {
+    return portsFrom(process.env);
+  },
 } as const;
 
 /** Bounds of one run that rewrites small files into large ones. */
@@ -74,6 +88,8 @@ export const optimizeDefaults = {
   /** Half of what is aimed at: what a run has written is not small for the next one, even if it compresses better. */
   smallBytes: converterDefaults.fileBytes / 2,
   fileBytes: converterDefaults.fileBytes,
+  /** As Spark's OPTIMIZE (`optimize.maxDeletedRowsRatio`): below it, rewriting a file costs more than reading past its deleted rows. */
+  deletedShare: 0.05,
   /** Beside it, a row group being written takes some 200 MiB with parquet-wasm, and 100 MiB without. */
   mergeBytes: 192 * MiB,
   rows: converterDefaults.rows,
@@ -157,36 +173,71 @@ export interface FunctionSettings {
   readonly vacuumHours: number;
 }
 
-/** For each setting: its environment variable, and how it is read; null from `parse` is what the setting may not be. */
-const functionSettings: {
-  readonly [Name in keyof FunctionSettings]: {
-    readonly variable: string;
-    readonly parse: (text: string) => FunctionSettings[Name] | null;
+/** How a setting is read: null from `parse` is what it may not be, and `allowed` what it may. */
+interface Reading<Value> {
+  readonly parse: (text: string) => Value | null;
+  readonly allowed: string;
+}
+
+const anyText: Reading<string> = { parse: (text) => text, allowed: "a text" };
+const nonEmpty: Reading<string> = { parse: (text) => text || null, allowed: "a text that is not empty" };
+const ports: Reading<readonly number[]> = { parse: portNumbers, allowed: PORTS };
+const yesOrNo: Reading<boolean> = {
+  parse: (text) => (text === "true" ? true : text === "false" ? false : null),
+  allowed: "true or false",
+};
+const list: Reading<readonly string[]> = {
+  parse: (text) => {
+    const items = text.split(",").filter((item) => item !== "");
+    return items.length === 0 ? null : items;
+  },
+  allowed: "a list with commas",
+};
+
+function oneOf<const Choice extends string>(...choices: readonly Choice[]): Reading<Choice> {
+  return {
+    parse: (text) => choices.find((choice) => choice === text) ?? null,
+    allowed: choices.join(" or "),
   };
+}
+
+function wholeNumber(least: number, most: number): Reading<number> {
+  return {
+    parse: (text) => {
+      const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+      return value >= least && value <= most ? value : null;
+    },
+    allowed: `a whole number from ${least} to ${most}`,
+  };
+}
+
+/** For each setting its environment variable, and how it is read. */
+const functionSettings: {
+  readonly [Name in keyof FunctionSettings]: { readonly variable: string } & Reading<FunctionSettings[Name]>;
 } = {
-  tableUri: { variable: "DELTACAP_TABLE", parse: nonEmpty },
-  tableScheme: { variable: "DELTACAP_TABLE_SCHEME", parse: oneOf("s3a", "s3") },
-  logStore: { variable: "DELTACAP_LOG_STORE", parse: oneOf("dynamodb", "conditional") },
-  logTable: { variable: "DELTACAP_LOG_TABLE", parse: (text) => text },
-  ledgerTable: { variable: "DELTACAP_LEDGER_TABLE", parse: nonEmpty },
-  ledgerDays: { variable: "DELTACAP_LEDGER_DAYS", parse: wholeNumber(1, 3_650) },
-  captureBuckets: { variable: "DELTACAP_CAPTURE_BUCKETS", parse: list },
-  keyPattern: { variable: "DELTACAP_KEY_PATTERN", parse: nonEmpty },
-  hashContent: { variable: "DELTACAP_HASH_CONTENT", parse: yesOrNo },
-  someipPorts: { variable: "DELTACAP_SOMEIP_PORTS", parse: portNumbers },
-  doipPorts: { variable: "DELTACAP_DOIP_PORTS", parse: portNumbers },
-  deleteCaptures: { variable: "DELTACAP_DELETE_CAPTURES", parse: yesOrNo },
-  captureQueueUrl: { variable: "DELTACAP_CAPTURE_QUEUE_URL", parse: nonEmpty },
-  captureDeadLetterUrl: { variable: "DELTACAP_CAPTURE_DEAD_LETTER_URL", parse: nonEmpty },
-  manifestQueueUrl: { variable: "DELTACAP_MANIFEST_QUEUE_URL", parse: nonEmpty },
-  manifestDeadLetterUrl: { variable: "DELTACAP_MANIFEST_DEAD_LETTER_URL", parse: nonEmpty },
-  messageBytes: { variable: "DELTACAP_MESSAGE_BYTES", parse: wholeNumber(64 * KiB, MiB) },
-  commitIntervalSeconds: { variable: "DELTACAP_COMMIT_INTERVAL_SECONDS", parse: wholeNumber(5, 50) },
-  filesPerCommit: { variable: "DELTACAP_FILES_PER_COMMIT", parse: wholeNumber(1, 50_000) },
-  checkpointInterval: { variable: "DELTACAP_CHECKPOINT_INTERVAL", parse: wholeNumber(1, 100_000) },
-  optimize: { variable: "DELTACAP_OPTIMIZE", parse: yesOrNo },
-  vacuum: { variable: "DELTACAP_VACUUM", parse: yesOrNo },
-  vacuumHours: { variable: "DELTACAP_VACUUM_HOURS", parse: wholeNumber(1, 100_000) },
+  tableUri: { variable: "DELTACAP_TABLE", ...nonEmpty },
+  tableScheme: { variable: "DELTACAP_TABLE_SCHEME", ...oneOf("s3a", "s3") },
+  logStore: { variable: "DELTACAP_LOG_STORE", ...oneOf("dynamodb", "conditional") },
+  logTable: { variable: "DELTACAP_LOG_TABLE", ...anyText },
+  ledgerTable: { variable: "DELTACAP_LEDGER_TABLE", ...nonEmpty },
+  ledgerDays: { variable: "DELTACAP_LEDGER_DAYS", ...wholeNumber(1, 3_650) },
+  captureBuckets: { variable: "DELTACAP_CAPTURE_BUCKETS", ...list },
+  keyPattern: { variable: "DELTACAP_KEY_PATTERN", ...nonEmpty },
+  hashContent: { variable: "DELTACAP_HASH_CONTENT", ...yesOrNo },
+  someipPorts: { variable: "DELTACAP_SOMEIP_PORTS", ...ports },
+  doipPorts: { variable: "DELTACAP_DOIP_PORTS", ...ports },
+  deleteCaptures: { variable: "DELTACAP_DELETE_CAPTURES", ...yesOrNo },
+  captureQueueUrl: { variable: "DELTACAP_CAPTURE_QUEUE_URL", ...nonEmpty },
+  captureDeadLetterUrl: { variable: "DELTACAP_CAPTURE_DEAD_LETTER_URL", ...nonEmpty },
+  manifestQueueUrl: { variable: "DELTACAP_MANIFEST_QUEUE_URL", ...nonEmpty },
+  manifestDeadLetterUrl: { variable: "DELTACAP_MANIFEST_DEAD_LETTER_URL", ...nonEmpty },
+  messageBytes: { variable: "DELTACAP_MESSAGE_BYTES", ...wholeNumber(64 * KiB, MiB) },
+  commitIntervalSeconds: { variable: "DELTACAP_COMMIT_INTERVAL_SECONDS", ...wholeNumber(5, 50) },
+  filesPerCommit: { variable: "DELTACAP_FILES_PER_COMMIT", ...wholeNumber(1, 50_000) },
+  checkpointInterval: { variable: "DELTACAP_CHECKPOINT_INTERVAL", ...wholeNumber(1, 100_000) },
+  optimize: { variable: "DELTACAP_OPTIMIZE", ...yesOrNo },
+  vacuum: { variable: "DELTACAP_VACUUM", ...yesOrNo },
+  vacuumHours: { variable: "DELTACAP_VACUUM_HOURS", ...wholeNumber(1, 100_000) },
 };
 
 /** Settings that a small fleet can keep; what has none here names a resource. */
@@ -209,7 +260,7 @@ export const functionDefaults = {
 } as const satisfies Partial<FunctionSettings>;
 
 /**
- * The named settings out of a function's environment. Throws an error that names the variable, its value and what it may be:
+ * The named settings out of a function's environment. Throws `SettingError` that names the variable, its value and what it may be:
  * the function then fails at its start, before it takes any work.
  */
 export function settingsFrom<Name extends keyof FunctionSettings>(
@@ -218,15 +269,11 @@ export function settingsFrom<Name extends keyof FunctionSettings>(
 ): Pick<FunctionSettings, Name> {
   const settings: Partial<Record<Name, unknown>> = {};
   for (const name of names) {
-    const { variable, parse } = functionSettings[name];
+    const { variable, parse, allowed } = functionSettings[name];
     const text = environment[variable];
-    if (text === undefined)
-      throw new Error(`the environment variable ${variable} is not set (setting ${name})`);
+    if (text === undefined) throw new SettingError(variable, `not set (setting ${name})`, allowed);
     const value = parse(text);
-    if (value === null)
-      throw new Error(
-        `the environment variable ${variable} (setting ${name}) is "${text}", which it may not be`,
-      );
+    if (value === null) throw new SettingError(variable, `"${text}" (setting ${name})`, allowed);
     settings[name] = value;
   }
   return settings as Pick<FunctionSettings, Name>;
@@ -240,28 +287,4 @@ export function environmentOf(settings: Partial<FunctionSettings>): Record<strin
       Array.isArray(value) ? value.join(",") : String(value),
     ]),
   );
-}
-
-function nonEmpty(text: string): string | null {
-  return text === "" ? null : text;
-}
-
-function list(text: string): string[] | null {
-  const items = text.split(",").filter((item) => item !== "");
-  return items.length === 0 ? null : items;
-}
-
-function yesOrNo(text: string): boolean | null {
-  return text === "true" ? true : text === "false" ? false : null;
-}
-
-function oneOf<const Choice extends string>(...choices: readonly Choice[]): (text: string) => Choice | null {
-  return (text) => choices.find((choice) => choice === text) ?? null;
-}
-
-function wholeNumber(least: number, most: number): (text: string) => number | null {
-  return (text) => {
-    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-    return value >= least && value <= most ? value : null;
-  };
 }

@@ -68,12 +68,15 @@ const ports: BatchPorts = {
   deadLetter: (body, reason) => sendDeadLetter(clients.sqs, deadLetters, body, reason),
 };
 
+/** Asked for once: a list of ports that is none fails the function at its start. */
+const limits = { ...converterDefaults };
+
 /** Takes a batch of the capture queue; the reply names the messages to be delivered again. */
 export const handler = async (event: SQSEvent, context: Context): Promise<SQSBatchResponse> => {
   logger.addContext(context);
   const expired = () => context.getRemainingTimeInMillis() < converterReserveSeconds * 1_000;
   try {
-    const outcome = await convertBatch(event.Records, rules, { ...ports, expired }, converterDefaults);
+    const outcome = await convertBatch(event.Records, rules, { ...ports, expired }, limits);
     report(outcome, event.Records.length);
     return { batchItemFailures: [...outcome.failed].map((itemIdentifier) => ({ itemIdentifier })) };
   } finally {
