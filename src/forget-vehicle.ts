@@ -6,11 +6,11 @@ import type { Add } from "./delta/actions.ts";
 import { decodedPath } from "./delta/commit-body.ts";
 import { commitRewrite, type RewritePorts } from "./delta/commit-rewrite.ts";
 import { DataFileReader, type RowGroupSummary, UnreadableFileError } from "./delta/data-file-reader.ts";
+import { hasDeletionVector } from "./delta/deletion-vector.ts";
 import { LogFollower } from "./delta/log-follower.ts";
 import { filterFile, type RowFilter, type RowGroupLimits } from "./delta/merge-files.ts";
 import { liveFiles } from "./delta/reconcile.ts";
 import { fileColumnsOf, requireRewritable } from "./delta/rewritable-table.ts";
-import { hasDeletionVector } from "./delta/deletion-vector.ts";
 import { mayHoldText } from "./delta/skip-files.ts";
 import { readSnapshot } from "./delta/snapshot.ts";
 import { TableRefusedError } from "./errors.ts";
@@ -53,14 +53,15 @@ const MAXIMUM_IDLE_ROUNDS = 3;
 /**
  * Removes a vehicle's rows from the table's newest version (DESIGN.md 8): files that have nothing else are removed, others written
  * anew without them. Files that appends or other writers bring meanwhile are looked at too, until none is left; captures of the
- * vehicle that are ingested later come in as ever.
+ * vehicle that are ingested later come in as ever. Rows of it that a deletion vector deletes already are still in their file: it is
+ * written anew as well, without any of the deleted rows, so that its bytes go too.
  *
  * What it does not do: the old files' bytes stay in the folder until vacuum deletes them, after the retention; raw captures in
  * their bucket are not touched; the log keeps what statistics and tags say. The captures' sources stay known, so that none of
  * them is ingested again.
  *
  * Memory: one row group being read and one being written, the list of files in pieces. Throws `TableRefusedError` before anything
- * is written to a table of which rows must not be removed, or whose files with a deletion vector may have some.
+ * is written to a table of which rows must not be removed.
  */
 export async function forgetVehicle(
   vehicleId: string,
@@ -148,15 +149,9 @@ class ForgetRun {
     const files: Add[] = [];
     for await (const batch of liveFiles(this.#ports.log, version)) {
       for (const add of batch) {
-        if (files.length === FILES_PER_ROUND || !mayHoldText(add, VEHICLE, this.#vehicleId)) continue;
+        if (files.length === FILES_PER_ROUND || !mayStore(add, this.#vehicleId)) continue;
         const path = decodedPath(add.path);
-        if (this.#clean.has(path) || this.#unreadable.has(path)) continue;
-        if (hasDeletionVector(add)) {
-          throw new TableRefusedError(
-            `${path} may have rows of the vehicle, and has a deletion vector: run Spark's DELETE, or its REORG TABLE ... APPLY (PURGE) first`,
-          );
-        }
-        files.push(add);
+        if (!this.#clean.has(path) && !this.#unreadable.has(path)) files.push(add);
       }
     }
     return files;
@@ -206,34 +201,37 @@ class ForgetRun {
 
   /** Null where the file has no row of the vehicle, or cannot be read: both are noted. */
   async #replacement(add: Add): Promise<Replacement | null> {
-    const path = decodedPath(add.path);
     try {
       const { table, decompressors } = this.#ports;
-      const reader = await DataFileReader.open(table, path, add.size, this.#columns, decompressors);
-      const rows = await this.#countRows(reader);
-      if (rows === 0) {
-        this.#clean.add(path);
+      const reader = await DataFileReader.open(table, add, this.#columns, decompressors);
+      const { live, stored } = await this.#countRows(reader);
+      if (stored === 0) {
+        this.#clean.add(reader.path);
         return null;
       }
-      const file = rows === reader.rows ? null : await this.#withoutRows(reader, rows, add);
-      return { add, file, rows };
+      const file = live === reader.rows ? null : await this.#withoutRows(reader, live, add);
+      return { add, file, rows: live };
     } catch (error) {
       if (!(error instanceof UnreadableFileError)) throw error;
-      this.#unreadable.set(path, error.message);
+      this.#unreadable.set(error.path, error.message);
       return null;
     }
   }
 
-  /** Of the vehicle. Reads that one column, of row groups that may have it. */
-  async #countRows(reader: DataFileReader): Promise<number> {
+  /** Of the vehicle: those of the table, and all that are in the file. Reads that one column, of row groups that may have it. */
+  async #countRows(reader: DataFileReader): Promise<{ live: number; stored: number }> {
     const keep = withoutVehicle(this.#columns, this.#vehicleId);
-    let count = 0;
+    let live = 0;
+    let stored = 0;
     for (const [index, summary] of reader.rowGroups.entries()) {
       if (!mayHoldVehicle(summary, this.#vehicleId)) continue;
-      const group = await reader.read(index, VEHICLE_ONLY);
-      for (let row = 0; row < group.rows; row++) if (!keep(group, row)) count++;
+      const group = await reader.readStored(index, VEHICLE_ONLY);
+      for (let row = 0; row < group.rows; row++) if (!keep(group, row)) stored++;
+      for (const { from, to } of reader.liveSpans(index)) {
+        for (let row = from; row < to; row++) if (!keep(group, row)) live++;
+      }
     }
-    return count;
+    return { live, stored };
   }
 
   async #withoutRows(reader: DataFileReader, rows: number, add: Add): Promise<WrittenFile> {
@@ -255,6 +253,14 @@ class ForgetRun {
       throw error;
     }
   }
+}
+
+/**
+ * Whether the file may have rows of the vehicle, deleted ones included. Where it has a deletion vector the log's statistics may be
+ * those of the rows that are left (Delta protocol, "Per-file Statistics"): its footer will say.
+ */
+function mayStore(add: Add, vehicleId: string): boolean {
+  return hasDeletionVector(add) || mayHoldText(add, VEHICLE, vehicleId);
 }
 
 function rowsOf(replacements: readonly Replacement[]): number {

@@ -4,12 +4,13 @@ import type { Add } from "./delta/actions.ts";
 import { decodedPath } from "./delta/commit-body.ts";
 import { commitRewrite, type RewritePorts } from "./delta/commit-rewrite.ts";
 import { DataFileReader, UnreadableFileError } from "./delta/data-file-reader.ts";
+import { statedDeletedRows } from "./delta/deletion-vector.ts";
 import { LogFollower } from "./delta/log-follower.ts";
 import { mergeFiles, mergeInputs, type RowGroupLimits } from "./delta/merge-files.ts";
 import { type MergeInput, peakMemory } from "./delta/merge-row-groups.ts";
 import { liveFiles } from "./delta/reconcile.ts";
 import { fileColumnsOf, requireRewritable } from "./delta/rewritable-table.ts";
-import { hasDeletionVector } from "./delta/deletion-vector.ts";
+import { statedRows } from "./delta/skip-files.ts";
 import { readSnapshot } from "./delta/snapshot.ts";
 import { TableRefusedError } from "./errors.ts";
 import { readAhead } from "./manifest/read-ahead.ts";
@@ -18,6 +19,8 @@ import { ParquetFile, type WrittenFile } from "./parquet/parquet-file.ts";
 export interface OptimizeLimits extends RowGroupLimits {
   /** A file under this size is rewritten with others. */
   readonly smallBytes: number;
+  /** A file of which a greater share of rows is deleted by its deletion vector is rewritten, however large, and alone if need be. */
+  readonly deletedShare: number;
   /** Files are taken together until they have so many bytes: about the size of what is written. */
   readonly fileBytes: number;
   /** Memory for rows of files that are being merged. */
@@ -31,7 +34,7 @@ export interface OptimizeOptions {
   readonly date?: string;
   /** By the clock; no group of files is begun after it. */
   readonly deadlineMs?: number;
-  /** Called after each commit. */
+  /** Called after each commit that put a file in the place of others. */
   readonly onCommit?: (progress: { version: number; removedFiles: number; file: WrittenFile }) => void;
 }
 
@@ -52,10 +55,15 @@ export interface OptimizeResult {
   readonly stopped: string | null;
 }
 
-/** Files to be merged into one, opened. */
+interface OpenFile {
+  readonly add: Add;
+  readonly reader: DataFileReader;
+}
+
+/** Files to be merged into one; of a single file, or of none, it may be that nothing is to be gained. */
 interface Group {
   readonly date: string | null;
-  readonly files: readonly { readonly add: Add; readonly reader: DataFileReader }[];
+  readonly files: readonly OpenFile[];
 }
 
 /** Footers that are read at once. */
@@ -63,9 +71,10 @@ const READ_AHEAD = 8;
 const DATE = /^\d{4}-\d\d-\d\d$/;
 
 /**
- * Rewrites the small files of each date into large ones, sorted, a commit a file (DESIGN.md 8). Appends go on meanwhile and never
- * conflict; where another writer removed one of the files, that group is given up. Files with a deletion vector, and those that
- * cannot be read as the table's, are left out.
+ * Rewrites the small files of each date into large ones, sorted, a commit a file (DESIGN.md 8); and files of which many rows are
+ * deleted by a deletion vector. What is written has no deletion vector, and none of the deleted rows. Appends go on meanwhile and
+ * never conflict; where another writer removed one of the files, or deleted rows of it, that group is given up. Files that cannot
+ * be read as the table's are left out.
  *
  * Memory: `mergeBytes` for rows being merged, which bounds how many files are merged at once (their result is merged with
  * others by a later run), one row group being written, and the list of at most `filesPerRun` small files.
@@ -93,7 +102,7 @@ class OptimizeRun {
   readonly #options: OptimizeOptions;
   readonly #columns: readonly ColumnDefinition[];
   readonly #leftOut: { path: string; reason: string }[] = [];
-  readonly #commits: { removed: readonly Add[]; file: WrittenFile }[] = [];
+  readonly #commits: { removed: readonly Add[]; file: WrittenFile | null }[] = [];
   #givenUp = 0;
 
   constructor(
@@ -109,11 +118,11 @@ class OptimizeRun {
   }
 
   async optimize(version: number): Promise<OptimizeResult> {
-    const dates = await this.#smallFiles(version);
+    const dates = await this.#filesToRewrite(version);
     const follower = new LogFollower(this.#ports.log, version, [...dates.values()].flat());
     const stopped = await this.#optimizeDates(dates, follower);
     const removed = this.#commits.flatMap((commit) => commit.removed);
-    const added = this.#commits.map(({ file }) => file);
+    const added = this.#commits.flatMap(({ file }) => file ?? []);
     return {
       version: follower.version,
       commits: this.#commits.length,
@@ -128,18 +137,17 @@ class OptimizeRun {
     };
   }
 
-  /** By date: that with most small files first, since a reader gains most there. */
-  async #smallFiles(version: number): Promise<Map<string | null, Add[]>> {
+  /** By date: that with most of them first, since a reader gains most there. */
+  async #filesToRewrite(version: number): Promise<Map<string | null, Add[]>> {
     const dates = new Map<string | null, Add[]>();
     let files = 0;
     for await (const batch of liveFiles(this.#ports.log, version)) {
       for (const add of batch) {
-        if (add.size >= this.#limits.smallBytes || files === this.#limits.filesPerRun) continue;
+        if (files === this.#limits.filesPerRun) continue;
+        if (add.size >= this.#limits.smallBytes && !this.#hasManyDeleted(add)) continue;
         const date = add.partitionValues[packetTable.partitionColumn] || null;
         if (this.#options.date !== undefined && date !== this.#options.date) continue;
-        if (hasDeletionVector(add)) {
-          this.#leftOut.push({ path: decodedPath(add.path), reason: "it has a deletion vector" });
-        } else if (date !== null && !DATE.test(date)) {
+        if (date !== null && !DATE.test(date)) {
           this.#leftOut.push({ path: decodedPath(add.path), reason: `its date is ${date}` });
         } else {
           const adds = dates.get(date);
@@ -153,8 +161,20 @@ class OptimizeRun {
     const order = (a: Add, b: Add) => a.modificationTime - b.modificationTime || (a.path < b.path ? -1 : 1);
     for (const adds of dates.values()) adds.sort(order);
     return new Map(
-      [...dates].filter(([, adds]) => adds.length > 1).sort(([, a], [, b]) => b.length - a.length),
+      [...dates]
+        .filter(([, adds]) => this.#isWorthwhile(adds.map((add) => ({ add }))))
+        .sort(([, a], [, b]) => b.length - a.length),
     );
+  }
+
+  #hasManyDeleted(add: Add): boolean {
+    const rows = statedRows(add);
+    return rows !== null && statedDeletedRows(add) > this.#limits.deletedShare * rows;
+  }
+
+  /** Whether there is anything to be gained by rewriting the files into one. */
+  #isWorthwhile(files: readonly { readonly add: Add }[]): boolean {
+    return files.length > 1 || files.some(({ add }) => this.#hasManyDeleted(add));
   }
 
   /** Gives the reason why it ended early, else null. */
@@ -165,6 +185,7 @@ class OptimizeRun {
     const { deadlineMs = Number.POSITIVE_INFINITY } = this.#options;
     for (const [date, adds] of dates) {
       for await (const group of this.#groups(date, adds)) {
+        if (!this.#isWorthwhile(group.files)) continue;
         if (this.#ports.now() >= deadlineMs) return "the time was up; the next run goes on";
         await follower.advance();
         if (follower.changed === null) await this.#rewrite(group, follower);
@@ -176,45 +197,46 @@ class OptimizeRun {
 
   /** Files of one date, as many at a time as become one file and fit into memory; opened when they are asked for. */
   async *#groups(date: string | null, adds: readonly Add[]): AsyncGenerator<Group> {
-    const { fileBytes, mergeBytes } = this.#limits;
-    let files: { add: Add; reader: DataFileReader }[] = [];
+    const { fileBytes, mergeBytes, smallBytes } = this.#limits;
+    let files: OpenFile[] = [];
     let bytes = 0;
     let memory = new MergeMemory(this.#columns, mergeBytes);
-    for await (const file of readAhead(adds, READ_AHEAD, async (add) => await this.#open(add))) {
-      if (file === null) continue;
-      if (!memory.takes(file.reader)) {
-        if (files.length > 1) yield { date, files };
-        files = [];
-        bytes = 0;
-        memory = new MergeMemory(this.#columns, mergeBytes);
-        if (!memory.takes(file.reader)) {
-          this.#leftOut.push({
-            path: file.reader.path,
-            reason: "its row groups are too large to be merged (setting mergeBytes)",
-          });
-          continue;
-        }
-      }
-      files.push(file);
-      bytes += file.add.size;
-      if (bytes < fileBytes) continue;
-      if (files.length > 1) yield { date, files };
+    const taken = (): OpenFile[] => {
+      const group = files;
       files = [];
       bytes = 0;
       memory = new MergeMemory(this.#columns, mergeBytes);
+      return group;
+    };
+    for await (const file of readAhead(adds, READ_AHEAD, async (add) => await this.#open(add))) {
+      if (file === null) continue;
+      if (!new MergeMemory(this.#columns, mergeBytes).takes(file.reader)) {
+        const reason = "its row groups are too large to be merged (setting mergeBytes)";
+        this.#leftOut.push({ path: file.reader.path, reason });
+      } else if (file.add.size >= smallBytes) {
+        // Large enough by itself: it is here for its deleted rows.
+        yield { date, files: [file] };
+      } else {
+        if (!memory.takes(file.reader)) {
+          yield { date, files: taken() };
+          memory.takes(file.reader);
+        }
+        files.push(file);
+        bytes += file.add.size;
+        if (bytes >= fileBytes) yield { date, files: taken() };
+      }
     }
-    if (files.length > 1) yield { date, files };
+    yield { date, files: taken() };
   }
 
   /** Null for a file that cannot be merged. */
-  async #open(add: Add): Promise<{ add: Add; reader: DataFileReader } | null> {
-    const path = decodedPath(add.path);
+  async #open(add: Add): Promise<OpenFile | null> {
     try {
       const { table, decompressors } = this.#ports;
-      return { add, reader: await DataFileReader.open(table, path, add.size, this.#columns, decompressors) };
+      return { add, reader: await DataFileReader.open(table, add, this.#columns, decompressors) };
     } catch (error) {
       if (!(error instanceof UnreadableFileError)) throw error;
-      this.#leftOut.push({ path, reason: error.message });
+      this.#leftOut.push({ path: error.path, reason: error.message });
       return null;
     }
   }
@@ -222,37 +244,47 @@ class OptimizeRun {
   /** Writes the group's rows into one file, and commits it in the place of the group's. */
   async #rewrite({ date, files }: Group, follower: LogFollower): Promise<void> {
     const free = files.filter(({ add }) => !follower.isTaken(add));
-    if (free.length < 2) {
+    if (!this.#isWorthwhile(free)) {
       this.#givenUp += free.length < files.length ? 1 : 0;
       return;
     }
-    const file = await this.#merged(
+    const merged = await this.#merged(
       date,
       free.map(({ reader }) => reader),
     );
-    if (file === null) {
+    if (merged === null) {
       const bad = new Set(this.#leftOut.map(({ path }) => path));
       return await this.#rewrite(
         { date, files: free.filter(({ reader }) => !bad.has(reader.path)) },
         follower,
       );
     }
+    const { file } = merged;
     const removed = free.map(({ add }) => add);
     const committed = await commitRewrite(this.#ports, follower, () =>
       removed.some((add) => follower.isTaken(add))
         ? null
-        : { operation: "OPTIMIZE", predicate: null, removed, added: [file] },
+        : { operation: "OPTIMIZE", predicate: null, removed, added: file === null ? [] : [file] },
     );
     if (committed === null) {
       this.#givenUp++;
       return;
     }
     this.#commits.push({ removed, file });
+    if (file === null) return;
     this.#options.onCommit?.({ version: committed.version, removedFiles: removed.length, file });
   }
 
-  /** Null where one of the files turned out to be unreadable, which is then among those left out. */
-  async #merged(date: string | null, readers: readonly DataFileReader[]): Promise<WrittenFile | null> {
+  /**
+   * One file of all rows, or none where all are deleted. Null where one of the files turned out to be unreadable, which is then
+   * among those left out.
+   */
+  async #merged(
+    date: string | null,
+    readers: readonly DataFileReader[],
+  ): Promise<{ readonly file: WrittenFile | null } | null> {
+    const rows = readers.reduce((sum, reader) => sum + reader.rows, 0);
+    if (rows === 0) return { file: null };
     const folder = `${packetTable.partitionColumn}=${date ?? "__HIVE_DEFAULT_PARTITION__"}`;
     const path = `${folder}/${this.#ports.newId()}-00000.parquet`;
     const { table, parquet } = this.#ports;
@@ -260,10 +292,9 @@ class OptimizeRun {
     try {
       await mergeFiles(readers, this.#columns, this.#limits, output);
       const file = await output.finish();
-      const rows = readers.reduce((sum, reader) => sum + reader.rows, 0);
       if (file.rows !== rows)
         throw new Error(`${path} has ${file.rows} rows, and the files it is made of ${rows}`);
-      return file;
+      return { file };
     } catch (error) {
       await output.abort();
       if (!(error instanceof UnreadableFileError)) throw error;
@@ -291,7 +322,7 @@ class MergeMemory {
   takes(reader: DataFileReader): boolean {
     const inputs = mergeInputs([reader], this.#columns);
     const all = [...this.#inputs, ...inputs];
-    const footers = this.#footers + reader.footerBytes;
+    const footers = this.#footers + reader.openBytes;
     let estimate = inputs.reduce((sum, { memoryBytes }) => sum + memoryBytes, this.#estimate);
     // Looking closely costs a pass over all: only when the sum of everything since the last look is too much.
     if (estimate + footers > this.#limit) estimate = peakMemory(all);

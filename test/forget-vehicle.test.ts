@@ -224,17 +224,71 @@ describe("is refused, before anything is written,", () => {
     await expect(forget("car-1")).rejects.toThrow(`${property} = true`);
     expect(world.objects.objects.size).toBe(objects);
   });
+});
 
-  test("where a file with a deletion vector may have rows of the vehicle, and not where it has none", async () => {
+describe("where rows are deleted by deletion vectors", () => {
+  /** The file that has rows of car-0 (rows 0 and 1), car-1 (2 to 5) and car-2 (6 to 10). */
+  const mixed = async () => (await world.live()).find(({ stats }) => stats?.includes("car-0"))!;
+
+  test.each(["log", "file"] as const)(
+    "they do not come back when their file is written anew (%s)",
+    async (place) => {
+      await threeFiles();
+      await world.deleteRows(await mixed(), [0, 3, 10], place);
+      const others = (await world.rows()).filter(({ vehicle_id }) => vehicle_id !== "car-1");
+      expect(await forget("car-1")).toMatchObject({
+        rows: 6,
+        removedFiles: 1,
+        rewrittenFiles: 1,
+        remaining: [],
+      });
+      expect(await world.rows()).toEqual(others);
+    },
+  );
+
+  test("a file in which nothing else is left is removed", async () => {
     await threeFiles();
-    const add = (await world.live()).find(({ stats }) => stats?.includes("car-3"));
-    const deletionVector = { storageType: "i", pathOrInlineDv: "x", sizeInBytes: 1, cardinality: 1 };
+    await world.deleteRows(await mixed(), [0, 1, 6, 7, 8, 9, 10]);
+    expect(await forget("car-1")).toMatchObject({ rows: 7, removedFiles: 2, rewrittenFiles: 0 });
+    expect(await vehicles()).not.toContain("car-1");
+  });
+
+  test("rows of the vehicle that were deleted already are taken out of their file too", async () => {
+    await threeFiles();
+    const before = await mixed();
+    // Statistics of the rows that are left, as a writer may compute them anew.
+    const stats = JSON.stringify({ ...JSON.parse(before.stats ?? ""), minValues: { vehicle_id: "car-2" } });
+    await world.deleteRows({ ...before, stats }, [0, 1, 2, 3, 4, 5]);
+    const others = (await world.rows()).filter(({ vehicle_id }) => vehicle_id !== "car-1");
+    expect(await forget("car-1")).toMatchObject({ rows: 3, removedFiles: 1, rewrittenFiles: 1 });
+    expect(await world.rows()).toEqual(others);
+    expect((await world.live()).map(({ path }) => path)).not.toContain(before.path);
+    await forget("car-0");
+    expect(await forget("car-0")).toMatchObject({ commits: 0 });
+  });
+
+  test("a vector that cannot be read leaves its file among those that may still have rows", async () => {
+    await threeFiles();
+    const file = await mixed();
+    const deletionVector = { storageType: "i", pathOrInlineDv: "00000", sizeInBytes: 4, cardinality: 1 };
     await world.foreignCommit([
-      { remove: { path: add?.path, dataChange: true, deletionTimestamp: NOW } },
-      { add: { ...add, deletionVector } },
+      { remove: { path: file.path, dataChange: true, deletionTimestamp: NOW } },
+      { add: { ...file, deletionVector } },
     ]);
-    await expect(forget("car-3")).rejects.toThrow("has a deletion vector");
-    expect(await forget("car-1")).toMatchObject({ rows: 7 });
+    const result = await forget("car-1");
+    expect(result).toMatchObject({ rows: 3, commits: 1 });
+    expect(result.remaining).toEqual([
+      { path: file.path, reason: expect.stringContaining("has a deletion vector that cannot be read") },
+    ]);
+  });
+
+  test("rows that are deleted while their file is being written anew do not come back", async () => {
+    await threeFiles();
+    const file = await mixed();
+    const gate = once("log.commit", "before", async () => void (await world.deleteRows(file, [0, 2])));
+    expect(await forget("car-1", gate)).toMatchObject({ rows: 6, lateFiles: 1, remaining: [] });
+    expect(await vehicles()).not.toContain("car-1");
+    expect((await vehicles()).filter((vehicle) => vehicle === "car-0")).toHaveLength(1);
   });
 });
 

@@ -163,20 +163,21 @@ describe("beside other writers", () => {
     expect(await optimize()).toMatchObject({ commits: 1, removedFiles: 2 });
   });
 
-  test("a file that got a deletion vector meanwhile is not merged without it", async () => {
+  test.each([
+    ["got a deletion vector", []],
+    ["got another deletion vector", [0]],
+  ])("a file that %s meanwhile is not merged without it, and with it by the next run", async (_, before) => {
     await threeFiles();
-    const [first] = await world.live();
-    const deletionVector = { storageType: "i", pathOrInlineDv: "x", sizeInBytes: 1, cardinality: 1 };
-    const gate = once("log.commit", "before", () =>
-      world.foreignCommit([
-        { remove: { path: first?.path, dataChange: true, deletionTimestamp: NOW } },
-        { add: { ...first, deletionVector } },
-      ]),
-    );
+    let [first] = await world.live();
+    if (before.length > 0) first = await world.deleteRows(first!, before);
+    let expected: Record<string, unknown>[] = [];
+    const gate = once("log.commit", "before", async () => {
+      await world.deleteRows(first!, [...before, 1, 2]);
+      expected = await world.rows();
+    });
     expect(await optimize(gate)).toMatchObject({ commits: 0, givenUp: 1 });
-    const again = await optimize();
-    expect(again.leftOut).toEqual([{ path: first?.path, reason: "it has a deletion vector" }]);
-    expect(again).toMatchObject({ commits: 1, removedFiles: 2 });
+    expect(await optimize()).toMatchObject({ commits: 1, removedFiles: 3, rows: 13 - before.length });
+    expect(await world.rows()).toEqual(expected);
   });
 
   test.each(["metaData", "protocol"])(
@@ -252,6 +253,82 @@ describe("files that cannot be merged", () => {
     const result = await optimize();
     expect(result.leftOut.map(({ path }) => path)).toEqual([first?.path]);
     expect(result).toMatchObject({ commits: 1, removedFiles: 2 });
+  });
+});
+
+describe("files with a deletion vector", () => {
+  test.each(["log", "file"] as const)(
+    "are merged without the deleted rows: the vector in the %s",
+    async (place) => {
+      await threeFiles();
+      const [first] = await world.live();
+      const { deletionVector } = await world.deleteRows(first!, [0, 2, 3], place);
+      const before = await world.rows();
+      expect(before).toHaveLength(12);
+      expect(await optimize()).toMatchObject({ commits: 1, removedFiles: 3, rows: 12, leftOut: [] });
+      expect(await world.rows()).toEqual(before);
+      const [merged, ...others] = await world.live();
+      expect(others).toEqual([]);
+      expect(merged).not.toHaveProperty("deletionVector");
+      // The remove names the logical file: the same path with another vector would be another one.
+      const removes = (await world.actions(5)).flatMap(({ remove }) => remove ?? []);
+      expect(removes.find(({ path }) => path === first?.path)).toMatchObject({
+        deletionVector,
+        dataChange: false,
+      });
+    },
+  );
+
+  test("are rewritten alone once enough of their rows are deleted, however large they are", async () => {
+    await world.ingest({ "car-1/a": captureOf(40) });
+    const [file] = await world.live();
+    const limits = { smallBytes: 1, deletedShare: 0.05 };
+    const two = await world.deleteRows(file!, [7, 8]);
+    expect(await optimize(null, limits)).toMatchObject({ commits: 0, removedFiles: 0 });
+    await world.deleteRows(two, [7, 8, 9]);
+    const before = await world.rows();
+    expect(await optimize(null, limits)).toMatchObject({
+      commits: 1,
+      removedFiles: 1,
+      addedFiles: 1,
+      rows: 37,
+    });
+    expect(await world.rows()).toEqual(before);
+    expect(await optimize(null, limits)).toMatchObject({ commits: 0 });
+  });
+
+  test("that are large are not merged with small ones", async () => {
+    await threeFiles();
+    const [first, ...small] = await world.live();
+    await world.deleteRows(first!, [0]);
+    const smallBytes = first?.size ?? 0;
+    expect(small.every(({ size }) => size < smallBytes)).toBe(true);
+    expect(await optimize(null, { smallBytes })).toMatchObject({
+      commits: 2,
+      removedFiles: 3,
+      addedFiles: 2,
+    });
+  });
+
+  test("of which every row is deleted are removed, and nothing comes in their place", async () => {
+    await world.ingest({ "car-1/a": captureOf(3) });
+    const [file] = await world.live();
+    await world.deleteRows(file!, [0, 1, 2], "file");
+    expect(await optimize()).toMatchObject({ commits: 1, removedFiles: 1, addedFiles: 0, rows: 0 });
+    expect(await world.live()).toEqual([]);
+  });
+
+  test("that cannot be read are left out by name", async () => {
+    await threeFiles();
+    const [first] = await world.live();
+    await world.deleteRows(first!, [0], "file");
+    const vector = [...world.objects.objects.keys()].find((path) => path.startsWith("deletion_vector_"));
+    await world.objects.remove([vector ?? ""]);
+    const result = await optimize();
+    expect(result).toMatchObject({ commits: 1, removedFiles: 2 });
+    expect(result.leftOut).toEqual([
+      { path: first?.path, reason: expect.stringContaining(`${vector} is gone`) },
+    ]);
   });
 });
 

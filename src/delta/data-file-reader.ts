@@ -8,11 +8,15 @@ import {
 } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
 import type { Column } from "../columns/row-group.ts";
-import type { SparseRowGroup } from "../columns/row-group-builder.ts";
+import { RowGroupBuilder, type SparseRowGroup } from "../columns/row-group-builder.ts";
 import type { ColumnDefinition } from "../columns/table-schema.ts";
-import { RejectedError, RetryableError } from "../errors.ts";
+import { RejectedError, RetryableError, TableRefusedError } from "../errors.ts";
 import type { ObjectStore } from "../manifest/object-store.ts";
+import type { Add } from "./actions.ts";
 import { ColumnDecoder, physicalTypeOf } from "./column-decoder.ts";
+import { decodedPath } from "./commit-body.ts";
+import { readDeletionVector } from "./deletion-vector.ts";
+import type { RowSet, RowSpan } from "./row-set.ts";
 
 /** By codec of Parquet: gives the page's bytes, `outputLength` of them. Where there is none, a decompressor in JavaScript serves. */
 export type PageDecompressors = Compressors;
@@ -40,11 +44,24 @@ export interface ColumnRange {
 }
 
 export interface RowGroupSummary {
+  /** As they are stored, deleted ones included: what `ranges` are of. */
   readonly rows: number;
+  /** Those that the file's deletion vector leaves. */
+  readonly liveRows: number;
   /** What the rows take when they are read, roughly: typed arrays of the columns that have values, frames, texts. */
   readonly memoryBytes: number;
   /** By column name; columns that the file lacks are not in it. */
   readonly ranges: ReadonlyMap<string, ColumnRange>;
+}
+
+/** A file whose footer was read. */
+interface OpenedFile {
+  readonly table: ObjectStore;
+  readonly path: string;
+  readonly size: number;
+  readonly metadata: FileMetaData;
+  readonly columns: readonly ColumnDefinition[];
+  readonly decompressors: PageDecompressors;
 }
 
 /**
@@ -54,19 +71,19 @@ export interface RowGroupSummary {
 export class DataFileReader {
   readonly path: string;
   readonly rowGroups: readonly RowGroupSummary[];
+  /** Of each row group, its first row's number in the file. */
+  readonly #firstRows: readonly number[];
   readonly #table: ObjectStore;
   readonly #size: number;
   readonly #metadata: FileMetaData;
   readonly #columns: readonly ColumnDefinition[];
   readonly #decompressors: PageDecompressors;
+  /** Null where no row is deleted. */
+  readonly #deleted: RowSet | null;
 
   private constructor(
-    table: ObjectStore,
-    path: string,
-    size: number,
-    metadata: FileMetaData,
-    columns: readonly ColumnDefinition[],
-    decompressors: PageDecompressors,
+    { table, path, size, metadata, columns, decompressors }: OpenedFile,
+    deleted: RowSet | null,
   ) {
     this.path = path;
     this.#decompressors = { ...compressors, ...decompressors };
@@ -74,26 +91,37 @@ export class DataFileReader {
     this.#size = size;
     this.#metadata = metadata;
     this.#columns = columns;
-    this.rowGroups = metadata.row_groups.map((group) => ({
-      rows: Number(group.num_rows),
-      memoryBytes: memoryBytes(group.columns.map(chunkMetadata), Number(group.num_rows), columns),
-      ranges: new Map(
-        group.columns.map(chunkMetadata).map((chunk) => [chunk.path_in_schema.join("."), rangeOf(chunk)]),
-      ),
-    }));
+    this.#deleted = deleted;
+    this.#firstRows = firstRows(metadata);
+    this.rowGroups = metadata.row_groups.map((group, index) => {
+      const rows = Number(group.num_rows);
+      const firstRow = this.#firstRows[index] ?? 0;
+      const liveRows = rows - (deleted?.countBetween(firstRow, firstRow + rows) ?? 0);
+      const chunks = group.columns.map(chunkMetadata);
+      const bytes = memoryBytes(chunks, rows, columns);
+      return {
+        rows,
+        liveRows,
+        // Where some rows are deleted, those that are not are copied before the others are dropped.
+        memoryBytes: liveRows === 0 ? 0 : liveRows === rows ? bytes : 2 * bytes,
+        ranges: new Map(chunks.map((chunk) => [chunk.path_in_schema.join("."), rangeOf(chunk)])),
+      };
+    });
   }
 
   /**
-   * Reads the footer. `columns` as a file has them: the table's without the partition column. Throws `UnreadableFileError` for a
-   * file that is no Parquet, is gone, or has a column in a type that is not the table's.
+   * Reads the footer, and the deletion vector if the file has one. `columns` as a file has them: the table's without the partition
+   * column. Throws `UnreadableFileError` for a file that is no Parquet, is gone, has a column in a type that is not the table's, or
+   * a deletion vector that cannot be read: which of its rows are the table's is not known then.
    */
   static async open(
     table: ObjectStore,
-    path: string,
-    size: number,
+    file: Pick<Add, "path" | "size" | "deletionVector">,
     columns: readonly ColumnDefinition[],
     decompressors: PageDecompressors = {},
   ): Promise<DataFileReader> {
+    const path = decodedPath(file.path);
+    const { size } = file;
     const slice = async (start: number, end = size) => await readRange(table, path, start, end);
     const metadata = await readable(
       path,
@@ -110,24 +138,56 @@ export class DataFileReader {
         throw new UnreadableFileError(path, `has the column ${name} as ${found}, and the table as ${type}`);
       }
     }
+    const deleted = await deletedRows(table, file, metadata);
     try {
-      return new DataFileReader(table, path, size, metadata, columns, decompressors);
+      return new DataFileReader({ table, path, size, metadata, columns, decompressors }, deleted);
     } catch (error) {
       throw unreadable(path, error);
     }
   }
 
-  /** What the open file takes in memory, roughly: objects of its footer, about 1 KiB a column chunk. */
-  get footerBytes(): number {
-    return this.#metadata.row_groups.reduce((sum, { columns }) => sum + 1024 * columns.length, 16 * 1024);
+  /** What the open file takes in memory, roughly: objects of its footer, about 1 KiB a column chunk, and the deletion vector. */
+  get openBytes(): number {
+    const footer = this.#metadata.row_groups.reduce(
+      (sum, { columns }) => sum + 1024 * columns.length,
+      16 * 1024,
+    );
+    return footer + (this.#deleted?.bytes ?? 0);
   }
 
+  /** Of the table: those that are deleted are not counted. */
   get rows(): number {
-    return this.rowGroups.reduce((sum, { rows }) => sum + rows, 0);
+    return this.rowGroups.reduce((sum, { liveRows }) => sum + liveRows, 0);
   }
 
-  /** One row group's rows, in one request; or only those of its columns that are named, the others being null. */
+  /** Where in row group `index`, counted from its first row, the rows of the table are: all but the deleted ones. */
+  *liveSpans(index: number): Generator<RowSpan> {
+    const { rows } = this.#rowGroup(index);
+    const first = this.#firstRows[index] ?? 0;
+    if (this.#deleted === null) yield { from: 0, to: rows };
+    else {
+      for (const { from, to } of this.#deleted.spansWithout(first, first + rows)) {
+        yield { from: from - first, to: to - first };
+      }
+    }
+  }
+
+  /** One row group's rows, the deleted ones left out, in one request; or only those of its columns that are named, the others being null. */
   async read(index: number, names: ReadonlySet<string> | null = null): Promise<SparseRowGroup> {
+    const { rows, liveRows } = this.#rowGroup(index);
+    if (liveRows === 0) return { rows: 0, columns: this.#columns.map(() => null) };
+    const stored = await this.readStored(index, names);
+    return liveRows === rows ? stored : onlyRows(stored, this.liveSpans(index), this.#columns);
+  }
+
+  #rowGroup(index: number): RowGroupSummary {
+    const group = this.rowGroups[index];
+    if (group === undefined) throw new Error(`${this.path} has no row group ${index}`);
+    return group;
+  }
+
+  /** The same with the deleted rows. */
+  async readStored(index: number, names: ReadonlySet<string> | null = null): Promise<SparseRowGroup> {
     const group = this.#metadata.row_groups[index];
     if (group === undefined) throw new Error(`${this.path} has no row group ${index}`);
     const rows = Number(group.num_rows);
@@ -139,9 +199,7 @@ export class DataFileReader {
       return chunk === undefined || isAllNull(chunk, rows) ? null : chunk;
     });
     const file = await this.#prefetched(wanted);
-    const firstRow = this.#metadata.row_groups
-      .slice(0, index)
-      .reduce((sum, { num_rows }) => sum + Number(num_rows), 0);
+    const firstRow = this.#firstRows[index] ?? 0;
     const columns: (Column | null)[] = [];
     for (const [i, definition] of this.#columns.entries()) {
       columns.push(wanted[i] === null ? null : await this.#column(definition, file, { firstRow, rows }));
@@ -194,6 +252,49 @@ export class DataFileReader {
     };
     return { byteLength: this.#size, slice };
   }
+}
+
+/** Null where the file has no deletion vector. */
+async function deletedRows(
+  table: ObjectStore,
+  file: Pick<Add, "path" | "deletionVector">,
+  { row_groups }: FileMetaData,
+): Promise<RowSet | null> {
+  const rows = row_groups.reduce((sum, { num_rows }) => sum + Number(num_rows), 0);
+  try {
+    return await readDeletionVector(table, file, rows);
+  } catch (error) {
+    if (!(error instanceof RejectedError || error instanceof TableRefusedError)) throw error;
+    const problem = `has a deletion vector that cannot be read: ${error.message}`;
+    throw new UnreadableFileError(decodedPath(file.path), problem, { cause: error });
+  }
+}
+
+function firstRows({ row_groups }: FileMetaData): number[] {
+  let next = 0;
+  return row_groups.map(({ num_rows }) => {
+    const first = next;
+    next += Number(num_rows);
+    return first;
+  });
+}
+
+/** The rows within the spans; columns without any value stay so. */
+function onlyRows(
+  group: SparseRowGroup,
+  spans: Iterable<RowSpan>,
+  columns: readonly ColumnDefinition[],
+): SparseRowGroup {
+  const isThere = group.columns.map((column) => column !== null);
+  const builder = new RowGroupBuilder(columns.filter((_, i) => isThere[i]));
+  const source = { rows: group.rows, columns: group.columns.filter((_, i) => isThere[i]) };
+  for (const { from, to } of spans) builder.append(source, from, to);
+  const kept = builder.take();
+  let next = 0;
+  return {
+    rows: kept.rows,
+    columns: isThere.map((there) => (there ? (kept.columns[next++] ?? null) : null)),
+  };
 }
 
 /** Timestamps stay as the file has them: the decoder turns them into microseconds. */

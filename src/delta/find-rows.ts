@@ -1,7 +1,5 @@
 import type { ObjectStore } from "../manifest/object-store.ts";
 import type { SourceId } from "../manifest/source-id.ts";
-import type { Add } from "./actions.ts";
-import { decodedPath } from "./commit-body.ts";
 import { DataFileReader, type RowGroupSummary } from "./data-file-reader.ts";
 import type { LogStore } from "./log-store.ts";
 import { reconcileLog } from "./reconcile.ts";
@@ -14,8 +12,8 @@ const SOURCE_ONLY: ReadonlySet<string> = new Set([SOURCE]);
 
 /**
  * Path of a live file that has rows of the source, or null when none has: files that were rewritten since are looked into too,
- * whoever wrote them. `capture` is the rows' column of that name: by it, files are passed over unread. A file with a deletion
- * vector counts as having them, since the vector is not read.
+ * whoever wrote them; rows that a deletion vector deletes are not there. `capture` is the rows' column of that name: by it, files
+ * are passed over unread.
  *
  * Cost: the log's state, and of each file whose statistics do not exclude it the footer and one column. Throws
  * `UnreadableFileError` for a file that cannot be read: it might have them.
@@ -30,10 +28,8 @@ export async function fileWithSource(
   for await (const actions of state.files()) {
     for (const { add } of actions) {
       if (add === undefined || !mayHoldText(add, CAPTURE, capture) || !mayHoldText(add, SOURCE, id)) continue;
-      const path = decodedPath(add.path);
-      if (hasDeletionVector(add)) return path;
-      const reader = await DataFileReader.open(store, path, add.size, columns);
-      if (await hasSource(reader, id)) return path;
+      const reader = await DataFileReader.open(store, add, columns);
+      if (await hasSource(reader, id)) return reader.path;
     }
   }
   return null;
@@ -53,8 +49,4 @@ function mayHaveSource({ ranges }: RowGroupSummary, id: SourceId): boolean {
   const range = ranges.get(SOURCE);
   if (typeof range?.min === "string" && id < range.min) return false;
   return !(typeof range?.max === "string" && id > range.max && !id.startsWith(range.max));
-}
-
-function hasDeletionVector({ deletionVector }: Add): boolean {
-  return deletionVector !== undefined && deletionVector !== null;
 }

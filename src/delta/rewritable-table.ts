@@ -8,8 +8,8 @@ import { schemaFields } from "./schema.ts";
 export type Rewriting = "OPTIMIZE" | "DELETE";
 
 /**
- * Table features under which files may be rewritten by a writer that reads and writes whole Parquet files, leaves those with a
- * deletion vector alone, and changes neither schema nor properties (Delta protocol, "Requirements for Writers" of each).
+ * Table features under which files may be rewritten by a writer that reads Parquet files and their deletion vectors, writes whole
+ * Parquet files, and changes neither schema nor properties (Delta protocol, "Requirements for Writers" of each).
  */
 const SUPPORTED_FEATURES = new Set([
   "appendOnly",

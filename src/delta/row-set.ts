@@ -17,6 +17,9 @@ export interface RowSpan {
 /** Rows of one container. */
 export const CONTAINER_ROWS = 65_536;
 
+/** Beside its bytes. */
+const CONTAINER_OBJECT_BYTES = 256;
+
 /**
  * A set of row numbers, kept as it was written: memory is that of the bytes it was read from, however many rows they stand for.
  * Made by `readRoaringBitmap`.
@@ -30,6 +33,11 @@ export class RowSet {
   constructor(containers: readonly RowContainer[]) {
     this.#containers = containers;
     this.count = containers.reduce((sum, { count }) => sum + count, 0);
+  }
+
+  /** What it takes in memory, roughly. */
+  get bytes(): number {
+    return this.#containers.reduce((sum, { bytes }) => sum + bytes.length + CONTAINER_OBJECT_BYTES, 0);
   }
 
   /** The rows of the set from `from` to `to` (exclusive), in order, as spans that do not overlap. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Column } from "../../src/columns/row-group.ts";
 import type { ColumnDefinition } from "../../src/columns/table-schema.ts";
 import { DataFileReader, UnreadableFileError } from "../../src/delta/data-file-reader.ts";
 import { nodePageCompressor } from "../../src/node/page-compressor.ts";
@@ -7,6 +8,7 @@ import { pagedParquetWriter } from "../../src/parquet/paged-writer.ts";
 import { gzip, written } from "../parquet/read-back.ts";
 import { definition, type GroupValues, rowGroup } from "../parquet/table-values.ts";
 import { valuesOf } from "../support/column-values.ts";
+import { inlineVector } from "../support/deletion-vectors.ts";
 import { MemoryObjectStore } from "../support/memory-object-store.ts";
 
 /** A file with these columns, opened as one of a table with others. */
@@ -15,11 +17,16 @@ async function open(
   groups: readonly GroupValues[],
   tableColumns: readonly ColumnDefinition[],
   store = new MemoryObjectStore(),
+  deletionVector: unknown = null,
 ) {
   const rows = groups.map((values) => rowGroup(fileColumns, values));
   const bytes = await written(pagedParquetWriter({ compressor: gzip }), fileColumns, rows);
   await store.put("a.parquet", bytes);
-  return await DataFileReader.open(store, "a.parquet", bytes.length, tableColumns);
+  return await DataFileReader.open(
+    store,
+    { path: "a.parquet", size: bytes.length, deletionVector },
+    tableColumns,
+  );
 }
 
 const n = definition("n", "long");
@@ -129,7 +136,74 @@ test("pages of zstd are read, by Node's own where it has one and by JavaScript",
   const bytes = await written(writer, [name], [rowGroup([name], values)]);
   await store.put("a", bytes);
   for (const decompressors of [{}, nodePageDecompressors]) {
-    const reader = await DataFileReader.open(store, "a", bytes.length, [name], decompressors);
+    const reader = await DataFileReader.open(store, { path: "a", size: bytes.length }, [name], decompressors);
     expect(valuesOf((await reader.read(0)).columns[0]!)).toEqual(values[0]);
   }
+});
+
+describe("rows that a deletion vector deletes", () => {
+  const groups: GroupValues[] = [
+    [
+      [1n, 2n, 3n],
+      ["a", "b", "a"],
+      [null, null, null],
+    ],
+    [
+      [4n, 5n],
+      ["b", "c"],
+      [null, null],
+    ],
+    [[6n], ["c"], [null]],
+  ];
+  const columns = [n, name, definition("empty", "integer")];
+  const values = (column: Column | null | undefined) => column && valuesOf(column);
+
+  test("are not read, counted by their numbers in the whole file", async () => {
+    const reader = await open(columns, groups, columns, new MemoryObjectStore(), inlineVector([0, 2, 3, 5]));
+    expect(reader.rows).toBe(2);
+    expect(reader.rowGroups.map(({ rows, liveRows }) => [rows, liveRows])).toEqual([
+      [3, 1],
+      [2, 1],
+      [1, 0],
+    ]);
+    const read = [await reader.read(0), await reader.read(1), await reader.read(2)];
+    expect(read.map(({ rows }) => rows)).toEqual([1, 1, 0]);
+    expect(read.map((group) => values(group.columns[0]))).toEqual([[2n], [5n], null]);
+    expect(read.map((group) => values(group.columns[1]))).toEqual([["b"], ["c"], null]);
+    // What has no value takes no memory, whether rows are deleted or not.
+    expect(read.map((group) => group.columns[2])).toEqual([null, null, null]);
+  });
+
+  test("are read where the rows of the file are asked for, and told apart", async () => {
+    const reader = await open(columns, groups, columns, new MemoryObjectStore(), inlineVector([0, 2, 3]));
+    const stored = await reader.readStored(0);
+    expect(values(stored.columns[0])).toEqual([1n, 2n, 3n]);
+    expect([...reader.liveSpans(0)]).toEqual([{ from: 1, to: 2 }]);
+    expect([...reader.liveSpans(1)]).toEqual([{ from: 1, to: 2 }]);
+    expect([...reader.liveSpans(2)]).toEqual([{ from: 0, to: 1 }]);
+  });
+
+  test("cost the memory of the copy without them", async () => {
+    const [whole, some, none] = await Promise.all(
+      [[], [0], [0, 1, 2]].map(async (rows) =>
+        open(
+          columns,
+          groups,
+          columns,
+          new MemoryObjectStore(),
+          rows.length === 0 ? null : inlineVector(rows),
+        ),
+      ),
+    );
+    const bytes = whole?.rowGroups[0]?.memoryBytes ?? 0;
+    expect(some?.rowGroups[0]?.memoryBytes).toBe(2 * bytes);
+    expect(none?.rowGroups[0]?.memoryBytes).toBe(0);
+    expect(some?.openBytes).toBeGreaterThan(whole?.openBytes ?? 0);
+  });
+
+  test("are not guessed at: a vector with a row that the file has not makes the file unreadable", async () => {
+    const opening = open(columns, groups, columns, new MemoryObjectStore(), inlineVector([6]));
+    await expect(opening).rejects.toThrow(UnreadableFileError);
+    await expect(opening).rejects.toThrow("a.parquet has a deletion vector that cannot be read: byte");
+  });
 });

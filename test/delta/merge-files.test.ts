@@ -99,7 +99,9 @@ describe(`seed ${seed}`, () => {
         const file = await randomFile(random, columns, few);
         files.push(file);
         await store.put(`${i}.parquet`, file.bytes);
-        readers.push(await DataFileReader.open(store, `${i}.parquet`, file.bytes.length, columns));
+        readers.push(
+          await DataFileReader.open(store, { path: `${i}.parquet`, size: file.bytes.length }, columns),
+        );
       }
       const rows = files.flatMap((file) => file.groups.flatMap(rowsOf)).sort(compareRows);
       const parquet = pagedParquetWriter({ compressor: gzip });
@@ -127,7 +129,7 @@ describe(`seed ${seed}`, () => {
           groups.map((values) => rowGroup(columns, values)),
         );
         await store.put("a.parquet", bytes);
-        const reader = await DataFileReader.open(store, "a.parquet", bytes.length, columns);
+        const reader = await DataFileReader.open(store, { path: "a.parquet", size: bytes.length }, columns);
         const found = columns.map((): unknown[] => []);
         for (const index of reader.rowGroups.keys()) {
           const group = await reader.read(index);
@@ -260,7 +262,7 @@ test("statistics give the ranges: what no file says is not taken for known", asy
     groups.map((values) => rowGroup(columns, values)),
   );
   await store.put("a", bytes);
-  const reader = await DataFileReader.open(store, "a", bytes.length, columns);
+  const reader = await DataFileReader.open(store, { path: "a", size: bytes.length }, columns);
   expect(mergeInputs([reader], columns).map(({ range }) => range)).toEqual([
     { lower: ["b", 2n], upper: ["c", 7n] },
     { lower: [null, 1n], upper: ["b", 2n] },
@@ -280,6 +282,6 @@ test("a bound that is cut within a character is a bound all the same, or none", 
   const footer = cut.length - 8 - cut.readUInt32LE(cut.length - 8);
   for (let at = cut.indexOf(value, footer); at >= 0; at = cut.indexOf(value, at + 1)) cut[at + 3] = 0xff;
   await store.put("a", cut);
-  const reader = await DataFileReader.open(store, "a", cut.length, columns);
+  const reader = await DataFileReader.open(store, { path: "a", size: cut.length }, columns);
   expect(mergeInputs([reader], columns)[0]?.range).toEqual({ lower: ["ab"], upper: [] });
 });

@@ -1,4 +1,5 @@
 import { crc32 } from "node:zlib";
+import type { ObjectStore } from "../../src/manifest/object-store.ts";
 import type { Random } from "./random.ts";
 
 /** How the rows of a block of 65,536 are written: as RoaringFormatSpec has them, or as is smallest. */
@@ -145,6 +146,22 @@ export function inlineVector(rows: readonly number[]) {
     storageType: "i",
     pathOrInlineDv: z85(bytes),
     sizeInBytes: bytes.length,
+    cardinality: rows.length,
+  };
+}
+
+/** The same in a file of its own, whose name has the number. */
+export async function storedVector(store: ObjectStore, rows: readonly number[], number: number) {
+  const uuid = Buffer.alloc(16);
+  uuid.writeUInt32BE(number, 12);
+  const name = uuid.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+  const vector = vectorBytes(rows);
+  await store.put(`deletion_vector_${name}.bin`, vectorFile([vector]).bytes);
+  return {
+    storageType: "u",
+    pathOrInlineDv: z85(uuid),
+    offset: 1,
+    sizeInBytes: vector.length,
     cardinality: rows.length,
   };
 }

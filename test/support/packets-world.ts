@@ -18,6 +18,7 @@ import { pagedParquetWriter } from "../../src/parquet/paged-writer.ts";
 import { converterDefaults } from "../../src/settings.ts";
 import { gzip } from "../parquet/read-back.ts";
 import { filling, pcap } from "./capture-builder.ts";
+import { inlineVector, storedVector } from "./deletion-vectors.ts";
 import { type Gate, gated } from "./gated.ts";
 import { MemoryCaptureStore } from "./memory-capture-store.ts";
 import { MemoryLedger } from "./memory-ledger.ts";
@@ -45,6 +46,8 @@ export class PacketsWorld {
   readonly log: LogStore;
   nowMs = NOW;
   readonly #store: ObjectStore;
+  /** Rows of each deletion vector, by where it is: what a reader must leave out, told without reading one. */
+  readonly #deleted = new Map<unknown, ReadonlySet<number>>();
   #ids = 0;
 
   constructor(place: { readonly store: ObjectStore; readonly log: LogStore } | null = null) {
@@ -124,6 +127,20 @@ export class PacketsWorld {
     return version;
   }
 
+  /**
+   * Another engine deletes rows of a live file, by their positions in it, under a deletion vector in the log or in a file of its
+   * own. `rows` are all that are deleted of it then.
+   */
+  async deleteRows(add: Add, rows: readonly number[], place: "log" | "file" = "log"): Promise<Add> {
+    const vector = place === "log" ? inlineVector(rows) : await storedVector(this.#store, rows, ++this.#ids);
+    this.#deleted.set(vector.pathOrInlineDv, new Set(rows));
+    const { path, deletionVector } = add;
+    const remove = { path, dataChange: true, deletionTimestamp: this.nowMs, deletionVector };
+    const without = { ...add, dataChange: true, deletionVector: vector };
+    await this.foreignCommit([{ remove }, { add: without }]);
+    return without;
+  }
+
   async versions(): Promise<number[]> {
     return await listVersions(this.log, 0);
   }
@@ -138,12 +155,18 @@ export class PacketsWorld {
     return adds.sort((a, b) => (a.path < b.path ? -1 : 1));
   }
 
-  /** Rows of a file, in its order, with the partition's date; read by hyparquet. */
-  async rowsOf(add: Pick<Add, "path" | "partitionValues">): Promise<Record<string, unknown>[]> {
+  /** Rows of a file, in its order and without those that `deleteRows` deleted, with the partition's date; read by hyparquet. */
+  async rowsOf(
+    add: Pick<Add, "path" | "partitionValues" | "deletionVector">,
+  ): Promise<Record<string, unknown>[]> {
     const body = await this.#store.read(decodedPath(add.path));
     if (body === null) throw new Error(`${add.path} is not there`);
     const rows = await parquetReadObjects({ file: Uint8Array.from(body).buffer, compressors, utf8: false });
-    return rows.map((row) => ({ date: add.partitionValues.date, ...row }));
+    const { pathOrInlineDv } = (add.deletionVector ?? {}) as { pathOrInlineDv?: string };
+    const deleted = this.#deleted.get(pathOrInlineDv);
+    return rows
+      .filter((_, i) => deleted?.has(i) !== true)
+      .map((row) => ({ date: add.partitionValues.date, ...row }));
   }
 
   /** All rows of the newest version, by source and packet. */
