@@ -11,7 +11,9 @@ export const ABSENT = -1;
  * One row of the table, as numbers: the decoder's output. There is one instance, reset and filled for each row; a sink
  * copies what it keeps. Addresses are offsets into `bytes`, so that nothing is allocated for a packet.
  *
- * Field names are the table's column names in camel case; what each means stands in the table's schema.
+ * Field names are the table's column names in camel case; what each means stands in the table's schema. Where any field of a
+ * protocol is there, so is the one that the columns tell the protocol by: sectionNumber, vlanId, ipVersion, ipId (of
+ * the three about fragments), srcPort, tcpFlags, icmpType, canError, someipCount, doipPayloadType, ptpMessageType.
  */
 export class PacketRecord {
   packetNumber = 0;

@@ -1,15 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { AddressDictionary } from "../../src/columns/address-dictionary.ts";
-import {
-  AddressBuilder,
-  BinaryBuilder,
-  IntegerBuilder,
-  StringBuilder,
-} from "../../src/columns/column-builders.ts";
+import { BinaryBuilder } from "../../src/columns/binary-builder.ts";
+import { AddressBuilder, StringBuilder } from "../../src/columns/dictionary-builders.ts";
+import { IntegerBuilder } from "../../src/columns/number-builders.ts";
 import { valuesOf } from "../support/column-values.ts";
 
 function stored(builder: StringBuilder, values: readonly (string | null)[], from = 0): void {
-  builder.ensureRows(from + values.length);
+  builder.ensureRows(from + values.length, 0);
   values.forEach((value, i) => {
     builder.codes[from + i] = builder.code(value);
   });
@@ -27,57 +24,57 @@ describe("a dictionary of strings", () => {
     expect(builder.take(2, 3)).toMatchObject({ codes: Int32Array.of(-1), dictionary: [] });
   });
 
-  test("keeps its codes over clear, and gives no entry of the batch before", () => {
+  test("keeps its codes from one batch to the next, and gives no entry of the batch before", () => {
     const builder = new StringBuilder();
     stored(builder, ["old", "kept"]);
     const code = builder.code("kept");
-    builder.clear();
+    builder.endBatch();
     expect(builder.code("kept")).toBe(code);
     stored(builder, ["kept", "new"]);
     expect(builder.take(0, 2)).toMatchObject({ codes: Int32Array.of(0, 1), dictionary: ["kept", "new"] });
   });
 
-  test("with more than 16,384 entries is dropped by clear, so that memory stays bounded", () => {
+  test("with more than 16,384 entries is dropped at the batch's end, so that memory stays bounded", () => {
     const builder = new StringBuilder();
     for (let i = 0; i < 16_385; i++) builder.code(`value ${i}`);
-    builder.clear();
+    builder.endBatch();
     expect(builder.code("the first of the next batch")).toBe(0);
   });
 
-  test("with 16,384 entries is kept by clear", () => {
+  test("with 16,384 entries is kept at the batch's end", () => {
     const builder = new StringBuilder();
     for (let i = 0; i < 16_384; i++) builder.code(`value ${i}`);
-    builder.clear();
+    builder.endBatch();
     expect(builder.code("one more")).toBe(16_384);
   });
 
-  test("of few but long texts is dropped by clear", () => {
+  test("of few but long texts is dropped at the batch's end", () => {
     const builder = new StringBuilder();
     for (let i = 0; i < 20; i++) builder.code(`${i}`.padEnd(65_000));
-    builder.clear();
+    builder.endBatch();
     expect(builder.code("the first of the next batch")).toBe(0);
   });
 
   test("that was dropped takes the value of the row before anew", () => {
     const builder = new StringBuilder();
     for (let i = 0; i < 16_385; i++) builder.code(`value ${i}`);
-    builder.clear();
+    builder.endBatch();
     stored(builder, ["value 16384", null, "value 16384"]);
     expect(builder.take(0, 3)).toMatchObject({ codes: Int32Array.of(0, -1, 0), dictionary: ["value 16384"] });
   });
 
-  test("counts what came since clear, once for each text", () => {
+  test("counts what came since the last batch, once for each text", () => {
     const builder = new StringBuilder();
     expect(builder.newBytes).toBe(0);
     for (let i = 0; i < 3; i++) builder.code("x".repeat(1000));
     expect(builder.newBytes).toBeGreaterThanOrEqual(2000);
     expect(builder.newBytes).toBeLessThan(2200);
-    builder.clear();
+    builder.endBatch();
     expect(builder.newBytes).toBe(0);
     builder.code("x".repeat(1000));
     expect(builder.newBytes).toBe(0);
     for (let i = 0; i < 20; i++) builder.code(`${i}`.padEnd(65_000));
-    builder.clear();
+    builder.endBatch();
     expect(builder.newBytes).toBe(0);
   });
 
@@ -96,7 +93,7 @@ describe("growth", () => {
     const integers = new IntegerBuilder();
     const binary = new BinaryBuilder();
     for (let row = 0; row < 3000; row++) {
-      if (row % 1000 === 0) for (const builder of [integers, binary]) builder.ensureRows(row + 1000);
+      if (row % 1000 === 0) for (const builder of [integers, binary]) builder.ensureRows(row + 1000, 0);
       integers.values[row] = row;
       binary.append(row, new Uint8Array(100).fill(row & 0xff), 0, row % 100);
     }
@@ -108,7 +105,7 @@ describe("growth", () => {
 
   test("of bytes takes a row larger than twice the buffer", () => {
     const binary = new BinaryBuilder();
-    binary.ensureRows(2);
+    binary.ensureRows(2, 0);
     binary.append(0, Uint8Array.of(1, 2, 3), 1, 2);
     const large = new Uint8Array(300_000).fill(9);
     binary.append(1, large, 0, large.length);
@@ -119,9 +116,9 @@ describe("growth", () => {
 
   test("never shrinks", () => {
     const integers = new IntegerBuilder();
-    integers.ensureRows(10);
+    integers.ensureRows(10, 0);
     integers.values[9] = 5;
-    integers.ensureRows(2);
+    integers.ensureRows(2, 0);
     expect(integers.values[9]).toBe(5);
   });
 });
@@ -129,7 +126,7 @@ describe("growth", () => {
 test("binary rows of every length are copied whole, from wherever they lie, and nothing beside them", () => {
   const source = Uint8Array.from({ length: 600 }, (_, i) => (i * 7) & 0xff);
   const binary = new BinaryBuilder();
-  binary.ensureRows(400);
+  binary.ensureRows(400, 0);
   const expected: number[][] = [];
   for (let row = 0; row < 400; row++) {
     // A window anew every 50 rows, as chunks are, which ends with the row's bytes.
@@ -143,7 +140,7 @@ test("binary rows of every length are copied whole, from wherever they lie, and 
 
 test("a range of binary rows begins at offset 0", () => {
   const binary = new BinaryBuilder();
-  binary.ensureRows(4);
+  binary.ensureRows(4, 0);
   for (let row = 0; row < 4; row++) binary.append(row, Uint8Array.of(row, row), 0, 2);
   expect(binary.take(2, 4)).toMatchObject({
     bytes: Uint8Array.of(2, 2, 3, 3),
@@ -205,13 +202,13 @@ describe("the dictionary of addresses", () => {
     expect(dictionary.texts).toEqual(["10.0.0.1"]);
   });
 
-  test("of a column is kept by clear up to 16,384 entries and dropped beyond", () => {
+  test("of a column is kept at the batch's end up to 16,384 entries and dropped beyond", () => {
     const builder = new AddressBuilder(11);
     for (let i = 0; i < 16_384; i++) builder.code(address(i, 4), 0, 4);
-    builder.clear();
+    builder.endBatch();
     expect(builder.code(address(5, 4), 0, 4)).toBe(5);
     builder.code(address(16_384, 4), 0, 4);
-    builder.clear();
+    builder.endBatch();
     expect(builder.code(address(5, 4), 0, 4)).toBe(0);
   });
 });

@@ -123,13 +123,13 @@ test("every field of a record comes out in the column of its name", () => {
 });
 
 test.each([
-  ["tcp_seq", "tcpSeq"],
-  ["tcp_ack", "tcpAck"],
-  ["ip_id", "ipId"],
-  ["original_length", "originalLength"],
-])("%s holds 2^32 - 1", (column, field) => {
+  ["tcp_seq", "tcpSeq", { tcpFlags: 0 }],
+  ["tcp_ack", "tcpAck", { tcpFlags: 0 }],
+  ["ip_id", "ipId", {}],
+  ["original_length", "originalLength", {}],
+])("%s holds 2^32 - 1", (column, field, others) => {
   const batch = new PacketBatch(1);
-  batch.append(Object.assign(packet(1), { [field]: 2 ** 32 - 1 }), capture);
+  batch.append(Object.assign(packet(1), { [field]: 2 ** 32 - 1, ...others }), capture);
   expect(rows(batch)[0]?.[column]).toBe(4_294_967_295n);
 });
 

@@ -1,0 +1,62 @@
+import type { ColumnBuilder } from "./column-builder.ts";
+
+const FEWEST_ROWS = 1024;
+
+/**
+ * Columns that a packet has together or not at all, as those of a protocol. Only rows that have them are stored to: what other
+ * rows do not have costs them nothing, and a group that no row has takes no memory.
+ */
+export class ColumnGroup<Columns extends Readonly<Record<string, ColumnBuilder>>> {
+  readonly columns: Columns;
+  readonly #builders: readonly ColumnBuilder[];
+  readonly #firstLane: number;
+  #capacity = 0;
+  /** Behind the last row that was stored to. */
+  #end = 0;
+
+  /** The columns take as many lanes (see {@link ColumnBuilder}) as they are, from `firstLane` on. */
+  constructor(columns: Columns, firstLane: number) {
+    this.columns = columns;
+    this.#builders = Object.values(columns);
+    this.#firstLane = firstLane;
+  }
+
+  /** To be called before a row is stored to. */
+  reach(row: number): void {
+    if (row >= this.#capacity) this.#grow(row + 1);
+    this.#end = row + 1;
+  }
+
+  /** False where rows from `from` on are null in every column; otherwise there is room for `to` rows, so that they can be taken. */
+  hasRows(from: number, to: number): boolean {
+    if (this.#end <= from) return false;
+    if (to > this.#capacity) this.#grow(to);
+    return true;
+  }
+
+  /** Forgets what was stored to rows from `row` on. */
+  truncate(row: number): void {
+    if (this.#end <= row) return;
+    for (const builder of this.#builders) builder.setNull(row, this.#end);
+    this.#end = row;
+  }
+
+  /** Forgets the first `count` rows: those behind them move to the front. */
+  removeFirst(count: number): void {
+    const end = this.#end;
+    const left = Math.max(0, end - count);
+    for (const builder of this.#builders) {
+      if (left > 0) builder.removeFirst(count, end);
+      builder.setNull(left, end);
+    }
+    this.#end = left;
+  }
+
+  #grow(rows: number): void {
+    const capacity = Math.max(FEWEST_ROWS, rows, 2 * this.#capacity);
+    this.#builders.forEach((builder, i) => {
+      builder.ensureRows(capacity, this.#firstLane + i);
+    });
+    this.#capacity = capacity;
+  }
+}

@@ -1,0 +1,150 @@
+import { decodeStatusNames } from "../decode/packet-record.ts";
+import { BinaryBuilder } from "./binary-builder.ts";
+import type { ColumnBuilder } from "./column-builder.ts";
+import { ColumnGroup } from "./column-group.ts";
+import { AddressBuilder, EnumBuilder, StringBuilder } from "./dictionary-builders.ts";
+import { BooleanBuilder, IntegerBuilder, LongBuilder, TimestampBuilder } from "./number-builders.ts";
+import type { PacketColumnName } from "./packet-table.ts";
+
+/** A column of the files: the partition column is in none. */
+export type FileColumnName = Exclude<PacketColumnName, "date">;
+
+export type PacketColumns = ReturnType<typeof packetColumns>;
+
+/** The builders of the packets table, in groups of columns that a packet has together. */
+export function packetColumns(hashSeed: number) {
+  let lanes = 0;
+  const group: NewGroup = (columns) => {
+    const firstLane = lanes;
+    lanes += Object.keys(columns).length;
+    return new ColumnGroup(columns, firstLane);
+  };
+  return { ...captureGroups(group, hashSeed), ...networkGroups(group, hashSeed), ...vehicleGroups(group) };
+}
+
+type NewGroup = <Columns extends Readonly<Record<string, ColumnBuilder>>>(
+  columns: Columns,
+) => ColumnGroup<Columns>;
+
+/** What captures and packets have whatever their protocols are. */
+function captureGroups(group: NewGroup, hashSeed: number) {
+  return {
+    capture: group({
+      vehicle_id: new StringBuilder(),
+      capture: new StringBuilder(),
+      source_id: new StringBuilder(),
+      ingested_at: new TimestampBuilder(),
+    }),
+    /** Of every packet, or of nearly every one. */
+    packet: group({
+      packet_number: new LongBuilder(),
+      ts: new TimestampBuilder(),
+      ts_nanos: new IntegerBuilder(),
+      link_type: new IntegerBuilder(),
+      captured_length: new LongBuilder(),
+      original_length: new LongBuilder(),
+      eth_src: new AddressBuilder(hashSeed),
+      eth_dst: new AddressBuilder(hashSeed),
+      eth_type: new IntegerBuilder(),
+      payload_offset: new IntegerBuilder(),
+      payload_length: new IntegerBuilder(),
+      decode_status: new EnumBuilder(decodeStatusNames),
+      frame: new BinaryBuilder(),
+    }),
+    section: group({
+      section_number: new IntegerBuilder(),
+      interface_id: new IntegerBuilder(),
+      interface_name: new StringBuilder(),
+    }),
+    comment: group({ packet_comment: new StringBuilder() }),
+  };
+}
+
+function networkGroups(group: NewGroup, hashSeed: number) {
+  return {
+    vlan: group({
+      vlan_id: new IntegerBuilder(),
+      vlan_priority: new IntegerBuilder(),
+      inner_vlan_id: new IntegerBuilder(),
+    }),
+    arp: group({ arp_opcode: new IntegerBuilder() }),
+    ip: group({
+      ip_version: new IntegerBuilder(),
+      ip_protocol: new IntegerBuilder(),
+      ip_ttl: new IntegerBuilder(),
+      ip_dscp: new IntegerBuilder(),
+      ip_src: new AddressBuilder(hashSeed),
+      ip_dst: new AddressBuilder(hashSeed),
+    }),
+    /** What every IPv4 packet has, and IPv6 packets in fragments. */
+    fragment: group({
+      ip_id: new LongBuilder(),
+      ip_fragment_offset: new IntegerBuilder(),
+      ip_more_fragments: new BooleanBuilder(),
+    }),
+    ports: group({ src_port: new IntegerBuilder(), dst_port: new IntegerBuilder() }),
+    tcp: group({
+      tcp_flags: new IntegerBuilder(),
+      tcp_window: new IntegerBuilder(),
+      tcp_seq: new LongBuilder(),
+      tcp_ack: new LongBuilder(),
+    }),
+    icmp: group({ icmp_type: new IntegerBuilder(), icmp_code: new IntegerBuilder() }),
+  };
+}
+
+function vehicleGroups(group: NewGroup) {
+  return {
+    can: group({
+      can_id: new LongBuilder(),
+      can_extended: new BooleanBuilder(),
+      can_remote: new BooleanBuilder(),
+      can_error: new BooleanBuilder(),
+      can_fd: new BooleanBuilder(),
+      can_length: new IntegerBuilder(),
+    }),
+    someip: group({
+      someip_service_id: new IntegerBuilder(),
+      someip_method_id: new IntegerBuilder(),
+      someip_client_id: new IntegerBuilder(),
+      someip_session_id: new IntegerBuilder(),
+      someip_interface_version: new IntegerBuilder(),
+      someip_message_type: new IntegerBuilder(),
+      someip_return_code: new IntegerBuilder(),
+      someip_count: new IntegerBuilder(),
+    }),
+    doip: group({
+      doip_payload_type: new IntegerBuilder(),
+      doip_source_address: new IntegerBuilder(),
+      doip_target_address: new IntegerBuilder(),
+      uds_service_id: new IntegerBuilder(),
+    }),
+    ptp: group({ ptp_message_type: new IntegerBuilder(), ptp_sequence_id: new IntegerBuilder() }),
+    module: group({
+      record_number: new IntegerBuilder(),
+      module_device_id: new IntegerBuilder(),
+      module_interface_id: new LongBuilder(),
+    }),
+  };
+}
+
+/** A column's builder, and the group that it belongs to. */
+export interface GroupedColumn {
+  readonly builder: ColumnBuilder;
+  readonly group: Pick<ColumnGroup<Record<string, ColumnBuilder>>, "hasRows">;
+}
+
+type GroupedColumnName = {
+  [Group in keyof PacketColumns]: keyof PacketColumns[Group]["columns"];
+}[keyof PacketColumns];
+
+/** All columns by name. A column of the table that is in no group does not compile here. */
+export function columnsByName(groups: PacketColumns): Map<FileColumnName, GroupedColumn> {
+  const byName = new Map<FileColumnName, GroupedColumn>();
+  true satisfies FileColumnName extends GroupedColumnName ? true : never;
+  for (const group of Object.values(groups)) {
+    for (const [name, builder] of Object.entries(group.columns))
+      byName.set(name as FileColumnName, { builder, group });
+  }
+  return byName;
+}
