@@ -13,10 +13,12 @@ trust_phase() {
 # By Maven's copy: Spark's own resolver trips over half-filled local repositories.
 install_spark() {
   "$VENV/bin/pip" install --quiet --disable-pip-version-check -r .ci/requirements-trust.txt || return 1
+  # The environment of the phase cloud, with what reads by files.
+  install_environment deltalake-1.6.0 deltalake==1.6.0 arro3-core==0.9.1 pyarrow==26.0.1 || return 1
   mvn -q -B -f test/engines/spark/pom.xml dependency:copy-dependencies -DoutputDirectory="$WORK/spark-jars"
 }
 
 spark_check() { # spark_check SCRIPT
   mkdir -p "$WORK/spark"
-  PYTHONDONTWRITEBYTECODE=1 "$PYTHON" "test/engines/spark/$1" "$WORK/spark-jars" "$WORK/spark"
+  PYTHONDONTWRITEBYTECODE=1 DELTACAP_DELTA_RS_PYTHON="$PWD/.ci/.venv-deltalake-1.6.0/bin/python" "$PYTHON" "test/engines/spark/$1" "$WORK/spark-jars" "$WORK/spark"
 }

@@ -1,8 +1,9 @@
 """our_tables.py JARS FOLDER: Spark, deltalake, DuckDB and pyarrow agree on a table that Deltacap wrote, at every stage of its life.
 
-The stages: appended (odd paths, a null partition, a schema that grew), checkpointed with its early log gone, optimized,
-vacuumed. At each, full scans give the same counts and sums in all engines; filters give the same, and Spark and deltalake, which
-tell how many files they read, read those that hold a matching value and no other.
+The stages: appended (odd paths, a null partition, dates before 1970, a schema that grew), checkpointed with its early log gone,
+optimized, a vehicle forgotten, vacuumed. At each, full scans give the same counts and sums in all engines; filters give the same, and
+Spark and deltalake, which tell how many files they read, read those that hold a matching value and no other. DELTACAP_DELTA_RS_PYTHON
+names an environment with an older deltalake.
 """
 import glob
 import os
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
+from filters import Filter, OtherDeltalake, files_of_filter, sums_of
 from session import Deltacap, Report, spark_session
 
 from read_table import answers_of, files_of  # session.py has added the folder
@@ -23,39 +25,22 @@ from read_table import answers_of, files_of  # session.py has added the folder
 ODD_NAME = "odd ä 5% +&=$ table"
 ODD_VEHICLE = "v ü%2F+&=$"
 VEHICLES = ["v1", "v2", ODD_VEHICLE]
-DAYS = ["1970-01-01", "2026-01-02", "2026-01-03"]
-
-
-class Filter:
-    """Rows whose column lies within [low, high]; None: where it is null. Kept as each engine wants it."""
-
-    def __init__(self, column: str, low, high, kind: str = ""):
-        self.column, self.low, self.high, self.kind = column, low, high, kind
-
-    def sql(self) -> str:
-        if self.low is None:
-            return f"{self.column} IS NULL"
-        low, high = (f"{self.kind} '{value}'" if isinstance(value, str) else value for value in (self.low, self.high))
-        return f"{self.column} >= {low} AND {self.column} <= {high}"
-
-    def arrow(self, schema: pa.Schema):
-        field = ds.field(self.column)
-        if self.low is None:
-            return field.is_null()
-        low, high = (pa.scalar(value).cast(self.scalar_type(schema)) for value in (self.low, self.high))
-        return (field >= low) & (field <= high)
-
-    def scalar_type(self, schema: pa.Schema) -> pa.DataType:
-        kind = schema.field(self.column).type
-        return kind.value_type if pa.types.is_dictionary(kind) else kind
+FORGOTTEN = "v2"
+DAYS = ["1899-12-31", "1969-12-31", "1970-01-01", "2026-01-02", "2026-01-03"]
 
 
 FILTERS = [
     Filter("date", "2026-01-03", "2026-01-03", "DATE"),
     Filter("date", None, None),
+    Filter("date", "1800-01-01", "1969-12-31", "DATE"),
     Filter("vehicle_id", ODD_VEHICLE, ODD_VEHICLE),
+    Filter("vehicle_id", FORGOTTEN, FORGOTTEN),
     Filter("ts", "2026-01-02T00:00:58.5Z", "2026-01-03T00:00:00.5Z", "TIMESTAMP"),
     Filter("ts", "1970-01-01T00:00:00Z", "1970-01-02T00:00:00Z", "TIMESTAMP"),
+    Filter("ts", "1969-12-31T00:00:10.5Z", "1969-12-31T23:59:59.999999Z", "TIMESTAMP"),
+    # The very microseconds of a first and of a last packet: bounds are whole milliseconds.
+    Filter("ts", "1899-12-31T00:00:00.123456Z", "1899-12-31T00:00:00.123456Z", "TIMESTAMP"),
+    Filter("ts", "1969-12-31T00:00:59.123456Z", "1969-12-31T00:00:59.123456Z", "TIMESTAMP"),
     Filter("packet_number", 61, 1000),
     Filter("link_type", 200, 300),
     Filter("original_length", 1400, 9000),
@@ -68,7 +53,10 @@ class Table:
         self.deltacap = Deltacap(os.getcwd())
         self.report = Report()
         self.path = os.path.join(folder, ODD_NAME)
-        self.rows = 0
+        self.rows = {vehicle: 0 for vehicle in VEHICLES}
+        python = os.environ.get("DELTACAP_DELTA_RS_PYTHON")
+        self.older = None if python is None else OtherDeltalake(python)
+        self.report.note("no older deltalake: skipped" if self.older is None else f"deltalake {deltalake.__version__} and {self.older.version}")
 
     def ordered(self, outcome, **order) -> None:
         answer = self.deltacap.order(**order)
@@ -77,19 +65,32 @@ class Table:
     def ingested(self, name: str, **more) -> None:
         answer = self.deltacap.ingest(self.path, name, **more)
         self.report.equal(f"{name}: {answer}", answer["outcome"], "committed")
-        self.rows += answer["content"]["rows"]
+        self.rows[more["vehicle"]] += answer["content"]["rows"]
+
+    def forgotten(self) -> None:
+        self.report.equal("files that hold rows of the vehicle to forget", len(self.files_with(FORGOTTEN)) > 0, True)
+        self.ordered(0, run=["forget", self.path, "--vehicle", FORGOTTEN])
+        self.rows[FORGOTTEN] = 0
+
+    def files_with(self, vehicle: str) -> list:
+        """Of all that lie in the table's folder, live or not."""
+        found = glob.glob(os.path.join(glob.escape(self.path), "date=*", "*.parquet"))
+        return [file for file in found if pc.any(pc.equal(pq.ParquetFile(file).read(["vehicle_id"])["vehicle_id"], vehicle)).as_py()]
 
     def agree(self, stage: str) -> None:
         answers = answers_of(self.path)
         expected = next(iter(answers.values()))
         answers["Spark"] = self.spark_sums()
-        self.report.equal(f"{stage}: rows", expected["rows"], self.rows)
+        older = None if self.older is None else self.older.answer(self.path, FILTERS)
+        if older is not None:
+            answers[f"deltalake {self.older.version}"] = older["sums"]
+        self.report.equal(f"{stage}: rows", expected["rows"], sum(self.rows.values()))
         for engine, sums in answers.items():
             wrong = {key: (sums.get(key), value) for key, value in expected.items() if sums.get(key) != value}
             self.report.equal(f"{stage}: {engine}: (found, expected)", wrong, {})
-        for chosen in FILTERS:
+        for i, chosen in enumerate(FILTERS):
             try:
-                self.filter_agrees(stage, chosen)
+                self.filter_agrees(stage, chosen, older and older["filters"][i])
             except Exception as error:
                 traceback.print_exc(limit=4)
                 self.report.equal(f"{stage}: {chosen.sql()}: {error}", "an error", "none")
@@ -112,26 +113,23 @@ class Table:
         row = frame.selectExpr(*[f"{value} AS `{key}`" for key, value in parts.items()]).collect()[0]
         return {key: int(row[key]) for key in parts}
 
-    def filter_agrees(self, stage: str, chosen: Filter) -> None:
+    def filter_agrees(self, stage: str, chosen: Filter, older: list | None) -> None:
         what = f"{stage}: {chosen.sql()}"
         table = deltalake.DeltaTable(self.path)
         dataset = table.to_pyarrow_dataset()
-        expression = chosen.arrow(dataset.schema)
         files = files_of(table)
         needed = [file for file in files if may_match(file, chosen, dataset.schema)]
-        by_delta_rs = dataset.to_table(filter=expression, columns=["captured_length"])
-        expected = (by_delta_rs.num_rows, pc.sum(by_delta_rs["captured_length"]).as_py() or 0)
+        expected = sums_of(dataset, chosen)
         if stage in ("appended", "checkpointed"):
             self.report.equal(f"{what}: needs fewer files than there are", len(needed) < len(files), True)
+        if older is not None:
+            self.report.equal(f"{what}: deltalake {self.older.version}: rows, sum, files", tuple(older), (*expected, len(needed)))
         # By the paths' dates and the files' own statistics, without Delta's.
         parts = ds.partitioning(pa.schema([("date", pa.date32())]), flavor="hive")
         alone = ds.dataset(files, schema=dataset.schema, partitioning=parts, partition_base_dir=self.path)
-        by_arrow = alone.to_table(filter=expression, columns=["captured_length"])
-        found = (by_arrow.num_rows, pc.sum(by_arrow["captured_length"]).as_py() or 0)
-        self.report.equal(f"{what}: pyarrow", found, expected)
+        self.report.equal(f"{what}: pyarrow", sums_of(alone, chosen), expected)
         self.report.equal(f"{what}: DuckDB", self.duckdb_sums(files, chosen), expected)
-        fragments = len(list(dataset.get_fragments(filter=expression)))
-        self.report.equal(f"{what}: files that deltalake reads", fragments, len(needed))
+        self.report.equal(f"{what}: files that deltalake reads", files_of_filter(dataset, chosen), len(needed))
         frame = self.spark.sql(f"SELECT captured_length FROM delta.`{self.path}` WHERE {chosen.sql()}")
         frame = frame.selectExpr("count(1)", "coalesce(sum(captured_length), 0)")
         self.report.equal(f"{what}: Spark", tuple(frame.collect()[0]), expected)
@@ -155,7 +153,9 @@ def may_match(file: str, chosen: Filter, schema: pa.Schema) -> bool:
     """Whether the filter's interval and the file's values overlap, by the values themselves."""
     if chosen.column == "date":
         day = file.rsplit("date=", 1)[1].split("/")[0]
-        return day == ("__HIVE_DEFAULT_PARTITION__" if chosen.low is None else chosen.low)
+        if chosen.low is None or day == "__HIVE_DEFAULT_PARTITION__":
+            return chosen.low is None and day == "__HIVE_DEFAULT_PARTITION__"
+        return chosen.low <= day <= chosen.high
     column = pq.ParquetFile(file).read(columns=[chosen.column])[chosen.column]
     column = column.cast(chosen.scalar_type(schema))
     low, high = (pa.scalar(value).cast(column.type) for value in (chosen.low, chosen.high))
@@ -186,13 +186,18 @@ def main(jars: str, folder: str) -> None:
         table.ordered(0, run=["optimize", table.path])
         table.ordered(0, run=["checkpoint", table.path])
         table.agree("optimized")
+        table.forgotten()
+        table.agree("forgotten")
         table.ordered(0, run=["vacuum", table.path, "--delete", "--retention-hours", "0", "--allow-short-retention"])
-        table.ingested("after the vacuum", vehicle="v2")
+        table.ingested("after the vacuum", vehicle="v1")
         table.agree("vacuumed")
+        table.report.equal("vacuumed: files that hold rows of the forgotten vehicle", table.files_with(FORGOTTEN), [])
     except Exception as error:
         traceback.print_exc(limit=4)
         table.report.equal(str(error)[:2000], "an error", "none")
     table.deltacap.close()
+    if table.older is not None:
+        table.older.close()
     table.spark.stop()
     table.report.finish("tables that Deltacap wrote")
 
