@@ -21,7 +21,7 @@ export interface CheckpointOptions {
   readonly interval: number;
   /** Whether one is written of any version that has none. */
   readonly always?: boolean;
-  /** Called for each live file, in no order. */
+  /** Called for each live file, in no order: where no checkpoint is written, the table's files are read for it all the same. */
   readonly onFile?: (file: Add) => void;
 }
 
@@ -47,7 +47,7 @@ export type CheckpointResult =
  * Readers then begin there instead of at the last one. Throws `RetryableError` when a store fails and `TableRefusedError` for a
  * log that cannot be read; the table is as good as before in either case.
  *
- * Cost: the commits since the last checkpoint, that checkpoint, and the writing of the new one where it is due.
+ * Cost: the commits since the last checkpoint and, where a new one is due or `onFile` asks for it, that checkpoint.
  */
 export async function checkpointTable(
   ports: CheckpointPorts,
@@ -58,10 +58,14 @@ export async function checkpointTable(
   const { version, checkpointVersion: checkpoint, protocol, metadata } = state;
   const due = (checkpoint ?? 0) + (always ? 1 : (tableInterval(metadata.configuration) ?? interval));
   // Version 0 alone is read as fast as a checkpoint of it.
-  if (version < due && !(always && checkpoint === null)) return { outcome: "not due", version, checkpoint };
+  const isDue = version >= due || (always && checkpoint === null);
   const obstacles = checkpointObstacles(protocol, metadata);
-  if (obstacles.length > 0) return { outcome: "left to others", version, reason: obstacles.join("; ") };
   const watched = onFile === undefined ? state : watching(state, onFile);
+  if (!isDue || obstacles.length > 0) {
+    if (onFile !== undefined) for await (const _ of watched.files());
+    if (!isDue) return { outcome: "not due", version, checkpoint };
+    return { outcome: "left to others", version, reason: obstacles.join("; ") };
+  }
   const written = await writeCheckpoint(ports.table, watched, ports.now(), ports.checkpointCompressor);
   if (written.outcome === "exists") return { outcome: "exists", version };
   const { adds: files, actions, bytes } = written;

@@ -1,5 +1,6 @@
 import { type CheckpointPorts, type CheckpointResult, checkpointTable } from "./checkpoint-table.ts";
 import type { RewritePorts } from "./delta/commit-rewrite.ts";
+import { liveFiles } from "./delta/reconcile.ts";
 import { type OptimizeLimits, type OptimizeResult, optimizeTable } from "./optimize-table.ts";
 import { LEAST_RETENTION, type VacuumResult, vacuumTable } from "./vacuum-table.ts";
 
@@ -19,15 +20,16 @@ export interface MaintenanceSettings {
   readonly deadlineMs: number;
 }
 
-/** A step's result, or why it failed: null where it was not to be done. */
-export type Step<Result> = { readonly result: Result } | { readonly error: unknown } | null;
+/** A step's result, or why it failed. */
+export type Step<Result> = { readonly result: Result } | { readonly error: unknown };
 
 export interface MaintenanceReport {
   readonly checkpoint: Step<CheckpointResult>;
-  /** Small files of the version whose checkpoint was written: only then are all files looked at. */
+  /** Small files before anything was rewritten; null where there is no table, or its files cannot be listed. */
   readonly smallFiles: number | null;
-  readonly optimize: Step<OptimizeResult>;
-  readonly vacuum: Step<VacuumResult>;
+  /** Null where it was not to be done, as with the next. */
+  readonly optimize: Step<OptimizeResult> | null;
+  readonly vacuum: Step<VacuumResult> | null;
 }
 
 /**
@@ -40,18 +42,18 @@ export async function maintainTable(
 ): Promise<MaintenanceReport> {
   const { checkpointInterval: interval, optimize, vacuumMs, smallBytes, deadlineMs } = settings;
   let small = 0;
-  const onFile = ({ size }: { size: number }) => {
+  const onFile = ({ size }: { readonly size: number }) => {
     if (size < smallBytes) small++;
   };
   // First: whoever reads the table waits for it, and what comes after it reads the table, too.
   const checkpoint = await step(() => checkpointTable(ports, { interval, onFile }));
-  const isTable =
-    checkpoint === null || !("result" in checkpoint) || checkpoint.result.outcome !== "no table";
-  const written = checkpoint !== null && "result" in checkpoint && checkpoint.result.outcome === "written";
+  const failed = "error" in checkpoint;
+  const isTable = failed || checkpoint.result.outcome !== "no table";
+  const smallFiles = failed ? await countSmall(ports, smallBytes) : isTable ? small : null;
   const goesOn = () => isTable && ports.now() < deadlineMs;
   return {
     checkpoint,
-    smallFiles: written ? small : null,
+    smallFiles,
     optimize:
       optimize === null || !goesOn()
         ? null
@@ -61,6 +63,15 @@ export async function maintainTable(
         ? null
         : await step(() => vacuumTable(ports, { ...retention(vacuumMs), delete: true, deadlineMs })),
   };
+}
+
+/** For a run whose checkpoint failed on its way. A failure here has the same cause, which is told already. */
+async function countSmall({ log }: RewritePorts, smallBytes: number): Promise<number | null> {
+  let small = 0;
+  const counted = await step(async () => {
+    for await (const adds of liveFiles(log)) small += adds.filter(({ size }) => size < smallBytes).length;
+  });
+  return "result" in counted ? small : null;
 }
 
 /** Up to a week it is left to the table, which may ask for more. */

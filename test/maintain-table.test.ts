@@ -189,9 +189,18 @@ describe("maintenance", () => {
       optimize: null,
       vacuum: null,
     });
+  });
+
+  test("counts the small files where no checkpoint is due, or the table's is left to others", async () => {
+    await putVersions(9);
     expect(await maintainTable(portsNow(), settings)).toMatchObject({
       checkpoint: { result: { outcome: "not due" } },
-      smallFiles: null,
+      smallFiles: 4,
+    });
+    await putVersions(10, { "delta.checkpoint.writeStatsAsStruct": "true" });
+    expect(await maintainTable(portsNow(), settings)).toMatchObject({
+      checkpoint: { result: { outcome: "left to others" } },
+      smallFiles: 4,
     });
   });
 
@@ -208,7 +217,33 @@ describe("maintenance", () => {
     };
     const report = await maintainTable(ports, { ...settings, vacuumMs: 1 });
     expect(report.checkpoint).toEqual({ error: new Error("no memory") });
+    expect(report.smallFiles).toBe(4);
     expect(report.vacuum).toMatchObject({ result: { files: 0, retentionMs: 168 * 3_600_000 } });
+  });
+
+  test("reads each commit since the last checkpoint once, whether or not one is due", async () => {
+    await putVersions(10);
+    for (const interval of [11, 10]) {
+      const reads = new Map<string, number>();
+      const { log, ...ports } = portsNow();
+      const read = (name: string, range?: { start: number; length: number }) => {
+        if (name.endsWith(".json")) reads.set(name, (reads.get(name) ?? 0) + 1);
+        return log.read(name, range);
+      };
+      const counting = Object.assign(Object.create(log) as typeof log, {
+        read,
+        list: (from: string) => log.list(from),
+      });
+      await maintainTable({ ...ports, log: counting }, { ...settings, checkpointInterval: interval });
+      expect([reads.size, ...new Set(reads.values())]).toEqual([11, 1]);
+    }
+  });
+
+  test("has no number of small files where the log cannot be read, and says why", async () => {
+    await putVersions(3);
+    await store.remove([`_delta_log/${commitFileName(1)}`]);
+    const report = await maintainTable(portsNow(), settings);
+    expect(report).toMatchObject({ checkpoint: { error: expect.any(Error) }, smallFiles: null });
   });
 
   test("goes on after an optimize that is refused", async () => {

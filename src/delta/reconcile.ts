@@ -18,12 +18,15 @@ export interface ReconciledLog {
   readonly domains: readonly DomainMetadata[];
   /**
    * The adds that are live and the newest removes of files that are not, each in an action of its own, in no order. Removes are
-   * given however old they are (see `tombstoneRetention`). Each call reads the commits and the checkpoint anew.
+   * given however old they are (see `tombstoneRetention`). Each call reads the checkpoint anew, and the commits if they have many.
    *
    * Memory: the paths that changed since the checkpoint, and a row group of the checkpoint; never the list of files.
    */
   files(): AsyncIterable<readonly Action[]>;
 }
+
+/** Adds and removes of commits that are kept, rather than read and parsed once more for the files: some 20 MB. */
+const KEPT_ACTIONS = 10_000;
 
 /**
  * The state at `version`, by default the newest; null when there is no table. Throws `TableRefusedError` for a log with gaps,
@@ -33,7 +36,12 @@ export async function reconcileLog(log: LogStore, version?: number): Promise<Rec
   const segment = await segmentOf(log, version);
   if (segment === null) return null;
   const state = new TableActions();
-  for await (const actions of oldestFirst(log, segment)) state.add(actions);
+  const commits = new KeptCommits();
+  if (segment.checkpoint !== null) state.add(await readCheckpoint(log, segment.checkpoint, NO_FILES));
+  for await (const { actions } of readCommits(log, segment.versions)) {
+    state.add(actions);
+    commits.add(actions);
+  }
   const { protocol, metadata } = state;
   if (protocol === null || metadata === null) {
     throw new TableRefusedError(
@@ -47,7 +55,7 @@ export async function reconcileLog(log: LogStore, version?: number): Promise<Rec
     metadata,
     transactions: [...state.transactions.values()],
     domains: [...state.domains.values()],
-    files: () => reconciledFiles(log, segment, ["add", "remove"]),
+    files: () => reconciledFiles(log, segment, ["add", "remove"], commits.newestFirst),
   };
 }
 
@@ -80,10 +88,25 @@ function lastVersion({ checkpoint, versions }: LogSegment): number {
   return last;
 }
 
-async function* oldestFirst(log: LogStore, { checkpoint, versions }: LogSegment) {
-  const kinds = ["protocol", "metaData", "txn", "domainMetadata"] as const;
-  if (checkpoint !== null) yield await readCheckpoint(log, checkpoint, kinds);
-  for await (const { actions } of readCommits(log, versions)) yield actions;
+const NO_FILES = ["protocol", "metaData", "txn", "domainMetadata"] as const;
+
+/** What commits say of files, as long as it is not too much. */
+class KeptCommits {
+  #commits: (readonly Action[])[] | null = [];
+  #count = 0;
+
+  /** To be called in the order of the versions. */
+  add(actions: readonly Action[]): void {
+    const ofFiles = actions.filter(({ add, remove }) => add !== undefined || remove !== undefined);
+    this.#count += ofFiles.length;
+    if (this.#count > KEPT_ACTIONS) this.#commits = null;
+    this.#commits?.push(ofFiles);
+  }
+
+  /** Null where they were too much. */
+  get newestFirst(): readonly (readonly Action[])[] | null {
+    return this.#commits?.toReversed() ?? null;
+  }
 }
 
 /** What is no file: the newest of each wins. */
@@ -113,9 +136,10 @@ async function* reconciledFiles(
   log: LogStore,
   { checkpoint, versions }: LogSegment,
   checkpointKinds: readonly ("add" | "remove")[],
+  kept: readonly (readonly Action[])[] | null = null,
 ): AsyncGenerator<readonly Action[]> {
   const seen = new Set<string>();
-  for await (const { actions } of readCommits(log, versions.toReversed())) {
+  for await (const actions of kept ?? commitsOf(log, versions.toReversed())) {
     const newest = [...firstOf(actions, "add", seen), ...firstOf(actions, "remove", seen)];
     if (newest.length > 0) yield newest;
   }
@@ -123,6 +147,10 @@ async function* reconciledFiles(
   for await (const actions of checkpointBatches(log, checkpoint, checkpointKinds)) {
     yield actions.filter((action) => !isSeen(action, seen));
   }
+}
+
+async function* commitsOf(log: LogStore, versions: readonly number[]): AsyncGenerator<readonly Action[]> {
+  for await (const { actions } of readCommits(log, versions)) yield actions;
 }
 
 /**

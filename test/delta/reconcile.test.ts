@@ -74,6 +74,14 @@ const kept = (actions: readonly Action[]) =>
   actions.map(({ add, remove }) => (add === undefined ? `- ${remove?.path}` : `+ ${add.path}`)).sort();
 
 describe("the newest action of each logical file counts", () => {
+  test("also where commits have too many to be kept, so that they are read again", async () => {
+    const names = (from: number) => Array.from({ length: 6_000 }, (_, i) => add(`f${from + i}`));
+    await putVersions([PROTOCOL, METADATA, ...names(0)], names(6_000), [remove("f1"), remove("f6001")]);
+    const actions = await fileActions();
+    expect(actions.filter((action) => action.add !== undefined)).toHaveLength(11_998);
+    expect(kept(actions.filter((action) => action.add === undefined))).toEqual(["- f1", "- f6001"]);
+  });
+
   test("of a file that was removed the remove is left, of one that was added again the add", async () => {
     await putVersions(
       [PROTOCOL, METADATA, add("a"), add("b"), add("c")],
