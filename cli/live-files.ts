@@ -1,39 +1,38 @@
+import type { Add } from "../src/delta/actions.ts";
 import { decodedPath } from "../src/delta/commit-body.ts";
+import { statedDeletedRows } from "../src/delta/deletion-vector.ts";
 import type { LogStore } from "../src/delta/log-store.ts";
 import { liveFiles } from "../src/delta/reconcile.ts";
 import { mayHoldText, statedRows } from "../src/delta/skip-files.ts";
-import { TableRefusedError } from "../src/errors.ts";
 
-/** A file of the newest version, whose rows are the table's. */
+/** A file of the newest version. */
 export interface LiveFile {
   /** Relative to the table's folder, not encoded. */
   readonly path: string;
   readonly size: number;
   readonly partitionValues: Readonly<Record<string, string | null>>;
-  /** From the statistics; null where the file has none. */
+  /** Those of the table, from the statistics and the deletion vector's entry in the log; null where the file has no statistics. */
   readonly rows: number | null;
+  /** Rows that a deletion vector deletes. */
+  readonly deletedRows: number;
+  readonly add: Add;
 }
 
 /**
  * Files of the newest version in the order of their making; where a capture is named, those that may have rows of it. Memory holds
- * them all. Throws `TableRefusedError` for a file with a deletion vector: rows would come back.
+ * them all.
  */
 export async function readableFiles(log: LogStore, capture?: string): Promise<LiveFile[]> {
-  const found: { file: LiveFile; made: number }[] = [];
+  const found: LiveFile[] = [];
   for await (const adds of liveFiles(log)) {
     for (const add of adds) {
       if (capture !== undefined && !mayHoldText(add, "capture", capture)) continue;
-      const { path, size, partitionValues, modificationTime: made } = add;
-      if (add.deletionVector !== undefined && add.deletionVector !== null) {
-        throw new TableRefusedError(
-          `${path} has a deletion vector, which deltacap does not read: use Spark for this table`,
-        );
-      }
-      const file = { path: decodedPath(path), size, partitionValues, rows: statedRows(add) };
-      found.push({ file, made });
+      const { size, partitionValues } = add;
+      const stored = statedRows(add);
+      const deletedRows = statedDeletedRows(add);
+      const rows = stored === null ? null : stored - deletedRows;
+      found.push({ path: decodedPath(add.path), size, partitionValues, rows, deletedRows, add });
     }
   }
-  return found
-    .sort((a, b) => a.made - b.made || (a.file.path < b.file.path ? -1 : 1))
-    .map(({ file }) => file);
+  return found.sort((a, b) => a.add.modificationTime - b.add.modificationTime || (a.path < b.path ? -1 : 1));
 }

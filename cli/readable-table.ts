@@ -22,8 +22,7 @@ export interface ReadableTable {
   readonly snapshot: Snapshot;
   /** The local folder with its files; null for a table on S3. */
   readonly folder: string | null;
-  /** Its files; null for a table in a folder. */
-  readonly store: ObjectStore | null;
+  readonly store: ObjectStore;
 }
 
 /** Whether a command's argument names a table on S3. */
@@ -37,8 +36,8 @@ export function isS3(table: string): boolean {
  */
 export async function readableTable(table: string): Promise<ReadableTable> {
   if (!isS3(table)) {
-    const { log, snapshot, folder } = await existingTable(table);
-    return { log, snapshot, folder, store: null };
+    const { log, snapshot, folder, ports } = await existingTable(table);
+    return { log, snapshot, folder, store: ports.table };
   }
   // Only here: loading AWS's clients takes some 0.1 s.
   const { s3Store } = await import("./s3-table.ts");
@@ -73,8 +72,9 @@ export async function openPackets(
 ): Promise<{ readonly connection: DuckDBConnection; close(): Promise<void> }> {
   const { log, store } = table;
   const files = await readableFiles(log, options.capture);
-  if (table.folder !== null || store === null) {
-    const connection = await packetsOf(table.folder ?? "", files);
+  const adds = files.map(({ add }) => add);
+  if (table.folder !== null) {
+    const connection = await packetsOf(table.folder, adds, store);
     return { connection, close: async () => connection.closeSync() };
   }
   const bytes = files.reduce((sum, { size }) => sum + size, 0);
@@ -93,7 +93,7 @@ export async function openPackets(
         options.onBytes(copied, bytes);
       });
     for await (const _ of readAhead(files, PARALLEL, copy));
-    const connection = await packetsOf(folder, files);
+    const connection = await packetsOf(folder, adds, store);
     return {
       connection,
       close: async () => {

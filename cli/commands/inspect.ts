@@ -58,6 +58,7 @@ async function inspectTable(table: string) {
   const files = await readableFiles(log);
   const dates = [...new Set(files.flatMap((file) => file.partitionValues.date ?? []))].sort();
   const bytes = files.reduce((sum, file) => sum + file.size, 0);
+  const deleted = files.reduce((sum, file) => sum + file.deletedRows, 0);
   return {
     table: snapshot.metadata.name ?? "unnamed",
     id: snapshot.metadata.id,
@@ -65,6 +66,7 @@ async function inspectTable(table: string) {
     protocol: `reader ${snapshot.protocol.minReaderVersion}, writer ${snapshot.protocol.minWriterVersion}`,
     files: files.length,
     rows: files.reduce((sum, file) => sum + (file.rows ?? 0), 0),
+    ...(deleted === 0 ? {} : { deleted_rows: deleted }),
     size: megabytes(bytes),
     dates: dates.length === 0 ? "none" : `${dates.length}, from ${dates[0]} to ${dates.at(-1)}`,
   };

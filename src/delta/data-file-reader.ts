@@ -160,6 +160,16 @@ export class DataFileReader {
     return this.rowGroups.reduce((sum, { liveRows }) => sum + liveRows, 0);
   }
 
+  /** All rows that are in the file. */
+  get storedRows(): number {
+    return this.rowGroups.reduce((sum, { rows }) => sum + rows, 0);
+  }
+
+  /** Rows of the file, counted from its first one, that its deletion vector deletes. */
+  deletedSpans(): Iterable<RowSpan> {
+    return this.#deleted?.spans() ?? [];
+  }
+
   /** Where in row group `index`, counted from its first row, the rows of the table are: all but the deleted ones. */
   *liveSpans(index: number): Generator<RowSpan> {
     const { rows } = this.#rowGroup(index);

@@ -3,6 +3,9 @@ import { join } from "node:path";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { expect, test } from "vitest";
 import { packetsOf } from "../../cli/duckdb.ts";
+import { TableRefusedError } from "../../src/errors.ts";
+import { FolderObjectStore } from "../../src/local/folder-object-store.ts";
+import { inlineVector, storedVector } from "../support/deletion-vectors.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const DATE = "2026-03-01";
@@ -11,7 +14,7 @@ function writeFile(
   folder: string,
   name: string,
   columns: Readonly<Record<string, unknown[]>>,
-): { path: string } {
+): { path: string; size: number } {
   const columnData = Object.entries(columns).map(([column, data]) => ({
     name: column,
     data,
@@ -19,8 +22,9 @@ function writeFile(
   }));
   const path = join(`date=${DATE}`, name);
   mkdirSync(join(folder, `date=${DATE}`), { recursive: true });
-  writeFileSync(join(folder, path), new Uint8Array(parquetWriteBuffer({ columnData })));
-  return { path };
+  const bytes = new Uint8Array(parquetWriteBuffer({ columnData }));
+  writeFileSync(join(folder, path), bytes);
+  return { path, size: bytes.length };
 }
 
 test.each<[string, Readonly<Record<string, unknown[]>>[]]>([
@@ -30,7 +34,7 @@ test.each<[string, Readonly<Record<string, unknown[]>>[]]>([
 ])("columns that %s does not have are null, and of their type", async (_, files) => {
   const folder = temporaryFolder();
   const written = files.map((columns, i) => writeFile(folder, `${i}.parquet`, columns));
-  const connection = await packetsOf(folder, written);
+  const connection = await packetsOf(folder, written, new FolderObjectStore(folder));
   const rows = await connection.runAndReadAll(
     "select vehicle_id, date::varchar, module_device_id from packets order by all",
   );
@@ -41,4 +45,47 @@ test.each<[string, Readonly<Record<string, unknown[]>>[]]>([
   );
   expect(types.getRows()).toEqual([["INTEGER"], ["TIMESTAMP WITH TIME ZONE"]]);
   connection.closeSync();
+});
+
+test("rows that deletion vectors delete are left out, whatever the folder's name and the query's filter", async () => {
+  const folder = join(temporaryFolder(), "a b%20&='é");
+  mkdirSync(folder);
+  const store = new FolderObjectStore(folder);
+  const numbers = (from: number, length: number) => Array.from({ length }, (_, i) => BigInt(from + i));
+  const whole = writeFile(folder, "0.parquet", { packet_number: numbers(0, 10) });
+  const first = writeFile(folder, "1.parquet", { packet_number: numbers(100, 70_000) });
+  const second = writeFile(folder, "2=x.parquet", { packet_number: numbers(200_000, 9) });
+  const third = numbers(0, 70_000)
+    .map(Number)
+    .filter((row) => row % 3 !== 0);
+  const files = [
+    whole,
+    { ...first, deletionVector: await storedVector(store, third, 1) },
+    { ...second, path: second.path.replace("2=x", "2%3Dx"), deletionVector: inlineVector([0, 8]) },
+  ];
+  const connection = await packetsOf(folder, files, store);
+  const rows = async (where: string) => {
+    const found = await connection.runAndReadAll(
+      `select count(*)::int, sum(packet_number)::int, count(distinct date)::int from packets where ${where}`,
+    );
+    return found.getRows()[0];
+  };
+  const left = Array.from({ length: 23_334 }, (_, i) => 100 + 3 * i);
+  const sum = left.reduce((total, n) => total + n, 0);
+  expect(await rows("true")).toEqual([10 + left.length + 7, 45 + sum + 7 * 200_004, 1]);
+  expect(await rows("packet_number between 60001 and 60003")).toEqual([1, 60_001, 1]);
+  expect(await rows("packet_number = 200000")).toEqual([0, null, 0]);
+  connection.closeSync();
+});
+
+test("a deletion vector that cannot be read is told, and no row is given", async () => {
+  const folder = temporaryFolder();
+  const file = writeFile(folder, "0.parquet", { packet_number: [1n, 2n] });
+  const opening = packetsOf(
+    folder,
+    [{ ...file, deletionVector: inlineVector([2]) }],
+    new FolderObjectStore(folder),
+  );
+  await expect(opening).rejects.toThrow(TableRefusedError);
+  await expect(opening).rejects.toThrow("has a deletion vector that cannot be read");
 });

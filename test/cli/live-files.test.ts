@@ -77,12 +77,17 @@ describe("the files of a table that is read", () => {
     ]);
   });
 
-  test("a deletion vector is refused: rows would come back", async () => {
-    await putLog(
-      commitFileName(5),
-      '{"add":{"path":"a","partitionValues":{},"size":1,"deletionVector":{"storageType":"u"}}}',
-    );
-    await expect(readableFiles(log)).rejects.toThrow(/deletion vector/);
+  test("rows that a deletion vector deletes are not counted among a file's", async () => {
+    const add = {
+      path: "a",
+      partitionValues: {},
+      size: 1,
+      stats: '{"numRecords":10}',
+      deletionVector: { storageType: "u", pathOrInlineDv: "x", offset: 1, cardinality: 3 },
+    };
+    await putLog(commitFileName(5), JSON.stringify({ add }));
+    const [file] = (await readableFiles(log)).filter(({ path }) => path === "a");
+    expect(file).toMatchObject({ rows: 7, deletedRows: 3 });
   });
 
   test("a deletion vector of a file that is gone is nobody's concern", async () => {
