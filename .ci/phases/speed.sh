@@ -13,6 +13,12 @@ random_tables() { # random_tables FOLDER: by our own writer on Node 24
   "$NODE24" --import tsx test/parquet/write-random-tables.ts "$1" 100
 }
 
+# The jars are those of the phase trust, where it has run before.
+spark_reads_random_tables() {
+  [ -d "$WORK/spark-jars" ] || install_spark || return 1
+  spark_check random_tables.py "$WORK/random"
+}
+
 same_bytes_again() {
   random_tables "$WORK/random-again" && diff -rq "$WORK/random" "$WORK/random-again"
 }
@@ -30,6 +36,7 @@ cost_of_two_fleets() {
 speed_phase() {
   check 'random tables by our own writer' random_tables "$WORK/random"
   check 'pyarrow and DuckDB read the same' "$PYTHON" test/parquet/cross-check.py "$WORK/random"
+  check 'Spark reads the same, also with filters' spark_reads_random_tables
   check 'hyparquet and parquet-wasm read the same, zstd' "$NODE24" node_modules/vitest/vitest.mjs run test/parquet/paged-writer.test.ts
   check 'the same bytes for the same tables' same_bytes_again
   check 'build for deltacap cost' npm run build

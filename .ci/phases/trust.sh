@@ -18,7 +18,8 @@ install_spark() {
   mvn -q -B -f test/engines/spark/pom.xml dependency:copy-dependencies -DoutputDirectory="$WORK/spark-jars"
 }
 
-spark_check() { # spark_check SCRIPT
+spark_check() { # spark_check SCRIPT [FOLDER]
   mkdir -p "$WORK/spark"
-  PYTHONDONTWRITEBYTECODE=1 DELTACAP_DELTA_RS_PYTHON="$PWD/.ci/.venv-deltalake-1.6.0/bin/python" "$PYTHON" "test/engines/spark/$1" "$WORK/spark-jars" "$WORK/spark"
+  PYTHONDONTWRITEBYTECODE=1 DELTACAP_DELTA_RS_PYTHON="$PWD/.ci/.venv-deltalake-1.6.0/bin/python" \
+    "$PYTHON" "test/engines/spark/$1" "$WORK/spark-jars" "${2:-$WORK/spark}"
 }
