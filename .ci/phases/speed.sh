@@ -9,8 +9,8 @@ peers_write_equal_rows() {
   [ "$(grep -c '^gopacket.* equal$' "$WORK/peers.txt")" -eq 2 ]
 }
 
-random_tables() { # random_tables FOLDER: by our own writer on Node 24
-  "$NODE24" --import tsx test/parquet/write-random-tables.ts "$1" 100
+random_tables() { # random_tables FOLDER [NODE]: Node 24 has zstd, the other one has it in WebAssembly
+  "${2:-$NODE24}" --import tsx test/parquet/write-random-tables.ts "$1" 100
 }
 
 # The jars are those of the phase trust, where it has run before.
@@ -36,6 +36,8 @@ cost_of_two_fleets() {
 speed_phase() {
   check 'random tables by our own writer' random_tables "$WORK/random"
   check 'pyarrow and DuckDB read the same' "$PYTHON" test/parquet/cross-check.py "$WORK/random"
+  check 'random tables with zstd in WebAssembly' random_tables "$WORK/random-wasm" node
+  check 'pyarrow and DuckDB read the same, zstd in WebAssembly' "$PYTHON" test/parquet/cross-check.py "$WORK/random-wasm"
   check 'Spark reads the same, also with filters' spark_reads_random_tables
   check 'hyparquet and parquet-wasm read the same, zstd' "$NODE24" node_modules/vitest/vitest.mjs run test/parquet/paged-writer.test.ts
   check 'the same bytes for the same tables' same_bytes_again

@@ -19,9 +19,11 @@ import {
 import type { Column, RowGroup, Validity } from "../../src/columns/row-group.ts";
 import type { ColumnDefinition } from "../../src/columns/table-schema.ts";
 
-/** A row group as an Arrow IPC stream with one record batch. Typed arrays are handed over as they are. */
+/** A row group as an Arrow IPC stream with one record batch. */
 export function arrowIpcStream(columns: readonly ColumnDefinition[], group: RowGroup): Uint8Array {
-  const children = group.columns.map((column) => arrowData(column, group.rows));
+  const children = group.columns.map((column) =>
+    arrowData(column.nullCount === group.rows ? withOwnArrays(column) : column, group.rows),
+  );
   const fields = columns.map((column, i) => new Field(column.name, children[i]!.type, true));
   const data = makeData({ type: new Struct(fields), length: group.rows, nullCount: 0, children });
   const batch = new RecordBatch(new Schema(fields), data);
@@ -63,6 +65,14 @@ function arrowData(column: Column, length: number): Data<DataType> {
         ...nulls(column),
       });
   }
+}
+
+/** Columns without a value may share their arrays, and Arrow's stream writer takes arrays that overlap for one. */
+function withOwnArrays(column: Column): Column {
+  const bitmap = column.bitmap?.slice() ?? null;
+  if (column.kind === "string") return { ...column, bitmap };
+  if (column.kind === "binary") return { ...column, bitmap, offsets: column.offsets.slice() };
+  return { ...column, bitmap, values: column.values.slice() } as Column;
 }
 
 function nulls(validity: Validity): { nullCount: number; nullBitmap: Uint8Array | null } {
