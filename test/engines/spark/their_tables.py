@@ -10,6 +10,7 @@ import traceback
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from deletion_vectors import DeletionVectors
 from session import Deltacap, Report, spark_session
 
 # Statements on {t}, and what the refusal must name: None where the append must succeed.
@@ -137,6 +138,9 @@ class Tables:
         self.report.equal(f"{name}: {answer.get('reason')}", refusal in answer.get("reason", ""), True)
         self.report.equal(f"{name}: files written", everything_in(path) - files, set())
 
+    def with_vectors(self, name: str) -> None:
+        DeletionVectors(self.spark, self.deltacap, self.report, os.path.join(self.folder, name.replace(" ", "_"))).check()
+
     def append_is_read(self, name: str, path: str, before: tuple) -> None:
         files = everything_in(path)
         added = self.ingest(path, "third")
@@ -186,6 +190,7 @@ def main(jars: str, folder: str) -> None:
     tables.report.note("Spark is up")
     todo = [(name, tables.altered, arguments) for name, arguments in TABLES.items()]
     todo += [(name, tables.checkpointed, arguments) for name, arguments in CHECKPOINTS.items()]
+    todo += [("files with deletion vectors", tables.with_vectors, ())]
     only = os.environ.get("ONLY")
     for name, check, arguments in todo:
         if only is not None and not any(part in name for part in only.split(",")):
