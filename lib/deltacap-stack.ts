@@ -1,4 +1,4 @@
-import { CfnOutput, Stack, type StackProps } from "aws-cdk-lib";
+import { Aws, CfnOutput, Stack, type StackProps } from "aws-cdk-lib";
 import { ManagedPolicy, PermissionsBoundary } from "aws-cdk-lib/aws-iam";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import type { Construct } from "constructs";
@@ -156,6 +156,7 @@ function settingsOf(
   { intake, table, manifests }: Pipeline,
 ): FunctionSettings {
   return {
+    stackName: Aws.STACK_NAME,
     tableUri: table.uri,
     tableScheme: configuration.tableScheme,
     logStore: configuration.logStore,

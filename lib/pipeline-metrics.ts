@@ -1,4 +1,4 @@
-import { Duration } from "aws-cdk-lib";
+import { Aws, Duration } from "aws-cdk-lib";
 import { type IMetric, MathExpression, Metric } from "aws-cdk-lib/aws-cloudwatch";
 import type { ITable } from "aws-cdk-lib/aws-dynamodb";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
@@ -52,12 +52,12 @@ export type MetricName =
   | "Optimized"
   | "Vacuumed";
 
-/** A metric of the functions' own. */
+/** A metric of the functions' own, of this stack's alone. */
 export function engineMetric(service: Service, name: MetricName, statistic: string, minutes: number): Metric {
   return new Metric({
     namespace: metricsNamespace,
     metricName: name,
-    dimensionsMap: { service },
+    dimensionsMap: { service, stack: Aws.STACK_NAME },
     statistic,
     period: Duration.minutes(minutes),
   });

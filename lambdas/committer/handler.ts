@@ -21,6 +21,7 @@ import { committerRun, engineInfo, metricsNamespace, settingsFrom } from "../../
 
 // Made once: warm invocations keep the connections and the snapshot.
 const settings = settingsFrom([
+  "stackName",
   "tableUri",
   "tableScheme",
   "logStore",
@@ -36,7 +37,11 @@ const settings = settingsFrom([
   "deleteCaptures",
 ]);
 const logger = new Logger({ serviceName: "committer" });
-const metrics = new Metrics({ namespace: metricsNamespace, serviceName: "committer" });
+const metrics = new Metrics({
+  namespace: metricsNamespace,
+  serviceName: "committer",
+  defaultDimensions: { stack: settings.stackName },
+});
 const clients = createClients({});
 const { log, store, sharedLog } = deployedTable(clients, settings);
 const captures = new S3CaptureStore(clients.s3);

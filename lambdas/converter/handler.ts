@@ -25,6 +25,7 @@ import { type BatchOutcome, type BatchPorts, convertBatch } from "./convert-batc
 
 // Made once: warm invocations keep the connections.
 const settings = settingsFrom([
+  "stackName",
   "tableUri",
   "tableScheme",
   "ledgerTable",
@@ -38,7 +39,11 @@ const settings = settingsFrom([
   "messageBytes",
 ]);
 const logger = new Logger({ serviceName: "converter" });
-const metrics = new Metrics({ namespace: metricsNamespace, serviceName: "converter" });
+const metrics = new Metrics({
+  namespace: metricsNamespace,
+  serviceName: "converter",
+  defaultDimensions: { stack: settings.stackName },
+});
 const clients = createClients({});
 const location = tableLocation(settings.tableUri, settings.tableScheme);
 const store = new S3ObjectStore(clients.s3, location);

@@ -20,6 +20,7 @@ import {
 const HOUR = 3_600_000;
 
 const settings = settingsFrom([
+  "stackName",
   "tableUri",
   "tableScheme",
   "logStore",
@@ -30,7 +31,11 @@ const settings = settingsFrom([
   "vacuumHours",
 ]);
 const logger = new Logger({ serviceName: "maintenance" });
-const metrics = new Metrics({ namespace: metricsNamespace, serviceName: "maintenance" });
+const metrics = new Metrics({
+  namespace: metricsNamespace,
+  serviceName: "maintenance",
+  defaultDimensions: { stack: settings.stackName },
+});
 const { log, store, sharedLog } = deployedTable(createClients({}), settings);
 const ports = {
   log,

@@ -11,6 +11,7 @@ import { StackServer } from "../support/aws/stack-server.ts";
 
 const environment = environmentOf({
   ...functionDefaults,
+  stackName: "fleet",
   tableUri: "s3://lake/packets",
   logTable: "log",
   ledgerTable: "ledger",

@@ -61,6 +61,8 @@ test("a run before a checkpoint is due writes nothing and succeeds", async () =>
   expect(fn.metrics().get("Checkpoints")).toBeUndefined();
   // The alarm must not wait for a checkpoint.
   expect(fn.metrics().get("SmallFiles")).toEqual([1]);
+  expect(fn.output).toContain(`"Dimensions":[["service","stack"]]`);
+  expect(fn.output).toMatch(/"service":"maintenance","stack":"m\d+"/);
 });
 
 test("the checkpoint that is due is written once, in the table that Spark shares, and its small files are counted", async () => {

@@ -6,6 +6,8 @@ interface MetricUse {
   readonly namespace: string;
   readonly name: string;
   readonly service: string;
+  /** Whether it is counted for this stack alone. */
+  readonly ofStack: boolean;
 }
 
 const template = templateOf({ runbookUrl: "https://wiki.example.com/runbook" });
@@ -60,6 +62,17 @@ test("no data is fine for what counts failures, and an alarm for the heartbeat: 
   for (const alarm of alarms) expect(alarm.TreatMissingData).toMatch(/^(notBreaching|breaching)$/);
 });
 
+test("our own metrics are read of this stack alone: else its alarms ring for what another stack does", () => {
+  const used = [
+    ...resourcesOf(template, "AWS::CloudWatch::Alarm"),
+    ...resourcesOf(template, "AWS::CloudWatch::Dashboard"),
+  ]
+    .flatMap(([, resource]) => metricsIn(resource.Properties))
+    .filter(({ namespace }) => namespace === "Deltacap");
+  expect(used.length).toBeGreaterThan(25);
+  expect(used.filter(({ ofStack }) => !ofStack)).toEqual([]);
+});
+
 describe.each(["converter", "committer", "maintenance"])("the metrics that are read of the %s", (service) => {
   const read = new Set(
     [
@@ -92,18 +105,33 @@ function metricsIn(properties: Record<string, unknown>): MetricUse[] {
   const text = JSON.stringify(properties).replaceAll('\\"', '"');
   const ofAlarms = [
     ...text.matchAll(
-      /"Dimensions":\[\{"Name":"service","Value":"(\w+)"\}\],"MetricName":"(\w+)","Namespace":"(\w+)"/g,
+      /"Dimensions":\[\{"Name":"service","Value":"(\w+)"\}(,\{"Name":"stack","Value":\{"Ref":"AWS::StackName"\}\})?\],"MetricName":"(\w+)","Namespace":"(\w+)"/g,
     ),
-  ].map(([, service = "", name = "", namespace = ""]) => ({ namespace, name, service }));
+  ].map(([, service = "", stack, name = "", namespace = ""]) => ({
+    namespace,
+    name,
+    service,
+    ofStack: stack !== undefined,
+  }));
   const single = properties.MetricName === undefined ? [] : [singleMetric(properties)];
-  const ofDashboards = [...text.matchAll(/\["(Deltacap)","(\w+)","service","(\w+)"/g)].map(
-    ([, namespace = "", name = "", service = ""]) => ({ namespace, name, service }),
-  );
+  const ofDashboards = [
+    ...text.matchAll(/\["(Deltacap)","(\w+)","service","(\w+)"(,"stack","",\{"Ref":"AWS::StackName"\})?/g),
+  ].map(([, namespace = "", name = "", service = "", stack]) => ({
+    namespace,
+    name,
+    service,
+    ofStack: stack !== undefined,
+  }));
   return [...ofAlarms, ...single, ...ofDashboards];
 }
 
 function singleMetric({ Namespace, MetricName, Dimensions }: Record<string, unknown>): MetricUse {
   const dimensions = (Dimensions ?? []) as { Name: string; Value: unknown }[];
-  const service = dimensions.find(({ Name }) => Name === "service")?.Value;
-  return { namespace: String(Namespace), name: String(MetricName), service: String(service) };
+  const dimension = (name: string) => dimensions.find(({ Name }) => Name === name)?.Value;
+  return {
+    namespace: String(Namespace),
+    name: String(MetricName),
+    service: String(dimension("service")),
+    ofStack: JSON.stringify(dimension("stack")) === '{"Ref":"AWS::StackName"}',
+  };
 }

@@ -209,6 +209,7 @@ describe.each(Object.entries(configurations))("the template with %s", (_, given)
 
 /** Every setting of the functions: a new one that is not here does not compile. */
 const settingNames: Readonly<Record<keyof FunctionSettings, true>> = {
+  stackName: true,
   tableUri: true,
   tableScheme: true,
   logStore: true,

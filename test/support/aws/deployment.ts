@@ -56,6 +56,7 @@ export class Deployment {
     const queue = (of: string) => createQueue(clients, `${of}-${name}`);
     return new Deployment(cloud, owner, assets, {
       ...functionDefaults,
+      stackName: name,
       tableUri: `s3://${BUCKET}/${name}`,
       logTable: LOG_TABLE,
       ledgerTable,
