@@ -17,8 +17,9 @@ export const optimize = (open?: OpenStack): Command => ({
   help: `${maintenanceUsage("optimize", "[--date YYYY-MM-DD] [--json]")}
 
 Rewrites the small files of each date (under ${megabytes(optimizeDefaults.smallBytes)}) into files of about ${megabytes(optimizeDefaults.fileBytes)}, sorted by vehicle, capture
-and packet, so that queries open fewer files. The rows stay the same; appends go on meanwhile. The files that were rewritten stay
-in the folder, for readers of earlier versions, until "deltacap vacuum".
+and packet, so that queries open fewer files; and any file of which more than ${100 * optimizeDefaults.deletedShare} % of the rows are deleted by a deletion vector.
+The rows stay the same; appends go on meanwhile. The files that were rewritten stay in the folder, for readers of earlier versions,
+until "deltacap vacuum".
 
 ${maintenanceTables}
 
