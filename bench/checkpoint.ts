@@ -21,7 +21,8 @@ import { Random } from "../test/support/random.ts";
 /**
  * `npm run bench:checkpoint`: time and peak memory of a checkpoint of 10,000, 100,000 and 1,000,000 files, each step in a process
  * of its own: the first checkpoint from commits alone, the next one on top of it after {@link NEXT_COMMITS} commits, and what
- * readers then pay. Commits are made up while they are read; checkpoints lie in a temporary folder.
+ * readers then pay. Commits are made up while they are read; checkpoints lie in a temporary folder. With `--keep FOLDER` that folder is
+ * left, a table whose log begins at its newest checkpoint, for others to read.
  */
 const SIZES = [10_000, 100_000, 1_000_000];
 const FIRST_FILES = 1_000;
@@ -43,10 +44,14 @@ class SyntheticLog implements LogStore {
     this.#next = next;
   }
 
+  get newest(): number {
+    return this.#first + this.#next;
+  }
+
   async repair(): Promise<void> {}
 
   async *list(from: string): AsyncIterable<LogFile> {
-    for (let version = 0; version <= this.#first + this.#next; version++) {
+    for (let version = 0; version <= this.newest; version++) {
       if (commitFileName(version) >= from) yield { name: commitFileName(version), size: 1, modifiedMs: 1 };
     }
     yield* this.#checkpoints.list(from);
@@ -144,6 +149,15 @@ async function step(name: string, files: number, folder: string): Promise<void> 
   console.log(JSON.stringify({ seconds, cpu, memory, found, bytes }));
 }
 
+/** Puts the commit of the newest checkpoint's version beside it, as a log that was cleaned up has it. */
+async function keepNewestCommit(folder: string, files: number): Promise<void> {
+  const log = new SyntheticLog(folder, files, NEXT_COMMITS);
+  const name = commitFileName(log.newest);
+  const body = await log.read(name);
+  if (body === null) throw new Error(`${name} is not in the log`);
+  await new FolderObjectStore(folder).put(`_delta_log/${name}`, body);
+}
+
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
@@ -151,6 +165,7 @@ async function main(): Promise<void> {
       step: { type: "string" },
       files: { type: "string" },
       folder: { type: "string" },
+      keep: { type: "string" },
     },
   });
   if (values.step !== undefined) return await step(values.step, Number(values.files), values.folder ?? "");
@@ -159,7 +174,7 @@ async function main(): Promise<void> {
     `Node ${process.version}; commits of ${FIRST_FILES} files, then ${NEXT_COMMITS} of ${NEXT_FILES}; seed ${SEED}`,
   );
   for (const files of sizes) {
-    const folder = await mkdtemp(join(tmpdir(), "bench-checkpoint-"));
+    const folder = values.keep ?? (await mkdtemp(join(tmpdir(), "bench-checkpoint-")));
     try {
       for (const name of STEPS) {
         const args = [...process.execArgv, fileURLToPath(import.meta.url), "--step", name];
@@ -170,14 +185,16 @@ async function main(): Promise<void> {
           "--folder",
           folder,
         ]);
-        const { seconds, cpu, memory, bytes } = JSON.parse((await run).stdout);
-        const size = bytes > 0 ? `  ${(bytes / 1e6).toFixed(1)} MB` : "";
+        const { seconds, cpu, memory, found, bytes } = JSON.parse((await run).stdout);
+        const size =
+          bytes > 0 ? `  ${(bytes / 1e6).toFixed(1)} MB` : name === "file list" ? `  ${found} files` : "";
         console.log(
           `${String(files).padStart(8)} files  ${name.padEnd(17)}${seconds.toFixed(1).padStart(6)} s  ${cpu.toFixed(1).padStart(6)} s CPU  ${memory.toFixed(0).padStart(5)} MiB peak${size}`,
         );
       }
+      if (values.keep !== undefined) await keepNewestCommit(folder, files);
     } finally {
-      await rm(folder, { recursive: true });
+      if (values.keep === undefined) await rm(folder, { recursive: true });
     }
   }
 }

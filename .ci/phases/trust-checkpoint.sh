@@ -70,7 +70,19 @@ assert rows == int(json.load(open(sys.argv[2]))["n"]) > 0, rows
 PYTHON
 }
 
+# A million files may take 1.5 GB: a hundred thousand, far less than that on any machine.
+many_files() {
+  local table="$WORK/many-files" most=800 files
+  npx tsx bench/checkpoint.ts --sizes 100000 --keep "$table" >"$WORK/many-files.txt" || { cat "$WORK/many-files.txt"; return 1; }
+  sed 's/^ */note: /' "$WORK/many-files.txt"
+  awk -v most="$most" '/MiB peak/ { steps++; for (i = 1; i < NF; i++) if ($(i + 1) == "MiB" && $i > most) over = 1 } END { exit !(steps == 4 && !over) }' \
+    "$WORK/many-files.txt" || { echo "a step took more than $most MiB, or is missing"; return 1; }
+  files=$(awk '/file list/ { print $(NF - 1) }' "$WORK/many-files.txt")
+  "$PYTHON" test/engines/spark/many_files.py "$WORK/spark-jars" "$table" "$files"
+}
+
 checkpoint_checks() {
   check 'checkpoint: every engine reads the same from it alone' checkpoint_says_all
   check 'checkpoints of deltalake and of Deltacap, each on the other' checkpoints_take_turns
+  check 'a checkpoint of 100,000 files: memory, and Spark and deltalake find them all' many_files
 }
