@@ -18,21 +18,29 @@ export const inspect: Command = {
   summary: "what is in a capture, or in a table",
   help: `Usage: deltacap inspect FILE|TABLE [--json]
 
-For a capture: its formats, interfaces, packets, times, how its packets decode, and where it is damaged. For a table (a
-folder, or an s3:// URI): its version, files, rows, bytes and dates.
+For a capture: its formats, interfaces, packets, times, how its packets decode, and where it is damaged. For a table: its
+version, files, rows, bytes and dates. A table is a folder; either may be an s3:// URI.
 
   --json    one JSON object
 `,
   options: { json: { type: "boolean" } },
   run: async (positionals, options, terminal) => {
     const path = onlyPositional(positionals, "FILE or TABLE");
-    const facts =
-      isS3(path) || (await isFolder(path)) ? await inspectTable(path) : await inspectCapture(path);
+    const chunks = await captureChunks(path);
+    const facts = chunks === null ? await inspectTable(path) : await inspectCapture(path, chunks);
     if (options.json === true) terminal.out(`${JSON.stringify(facts)}\n`);
     else for (const [name, value] of Object.entries(facts)) terminal.out(`${line(name, value)}\n`);
     return "end" in facts && facts.end !== "complete" ? ExitCode.captures : ExitCode.ok;
   },
 };
+
+/** Null for what is a table, if it is anything. */
+async function captureChunks(path: string): Promise<AsyncIterable<Uint8Array> | null> {
+  if (!isS3(path)) return (await isFolder(path)) ? null : fileChunks(path);
+  // Only here: loading AWS's clients takes some 0.1 s.
+  const { s3Capture } = await import("../s3-capture.ts");
+  return await s3Capture(path);
+}
 
 async function isFolder(path: string): Promise<boolean> {
   const found = await stat(path).catch((error: unknown) => {
@@ -72,7 +80,7 @@ async function inspectTable(table: string) {
   };
 }
 
-async function inspectCapture(path: string) {
+async function inspectCapture(path: string, chunks: AsyncIterable<Uint8Array>) {
   const statuses = new Map<string, number>();
   const times = new TimeRange();
   const decoder = new PacketDecoder((record) => {
@@ -83,7 +91,7 @@ async function inspectCapture(path: string) {
     times.add(frame);
     decoder.decode(frame);
   });
-  const end = await readInto(reader, fileChunks(path), nodeDecompressors, converterDefaults);
+  const end = await readInto(reader, chunks, nodeDecompressors, converterDefaults);
   const { summary } = reader;
   return {
     capture: path,

@@ -96,7 +96,8 @@ function ofVersion(bucket: string, key: string, version: ObjectVersion): Capture
   return { bucket, key, ...described(ETag, Size, LastModified), ...named, latest: IsLatest };
 }
 
-async function newestVersion(s3: S3Client, bucket: string, key: string): Promise<CaptureObject[]> {
+/** The key's newest version alone, by one request; empty when there is none. Throws `RetryableError` when S3 does not answer. */
+export async function newestVersion(s3: S3Client, bucket: string, key: string): Promise<CaptureObject[]> {
   try {
     const {
       ETag = "",

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { Cloud, type Visitor } from "../support/aws/cloud.ts";
 import { jsonLines, TestStack } from "../support/aws/test-stack.ts";
 import { filling, pcap } from "../support/capture-builder.ts";
+import { captureOf } from "../support/packets-world.ts";
 import { readPackets } from "../support/read-packets.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -45,7 +46,7 @@ describe("a table on S3 is read without writing anything, and without DynamoDB",
     const facts = jsonLines((await stack.deltacap("inspect", table, "--json")).out)[0];
     expect(facts).toMatchObject({ version: 2, files: 2, rows: 2 });
     const operations = new Set(visitor.faults.requests.map(({ operation }) => operation));
-    expect([...operations].sort()).toEqual(["s3:GetObject", "s3:ListObjectsV2"]);
+    expect([...operations].sort()).toEqual(["s3:GetObject", "s3:HeadObject", "s3:ListObjectsV2"]);
   });
 
   test("by sql, over copies that are removed", async () => {
@@ -75,6 +76,19 @@ describe("a table on S3 is read without writing anything, and without DynamoDB",
   });
 });
 
+test("a capture on S3 is inspected like a file, by one HEAD and one GET", async () => {
+  const uri = `s3://${stack.bucket}/car-1/a.pcap`;
+  const { code, out } = await stack.deltacap("inspect", uri, "--json");
+  expect(code).toBe(0);
+  expect(jsonLines(out)[0]).toMatchObject({ capture: uri, end: "complete", packets: 1 });
+  expect(visitor.faults.counts()).toEqual({ "s3:HeadObject": 1, "s3:GetObject": 1 });
+  const cut = captureOf(2).subarray(0, -1);
+  cloud.s3.storage.bucket(stack.bucket).put("odd//a+ b%.pcap", cut, {});
+  const damaged = await stack.deltacap("inspect", `s3://${stack.bucket}/odd//a+ b%.pcap`, "--json");
+  expect(damaged.code).toBe(1);
+  expect(jsonLines(damaged.out)[0]).toMatchObject({ end: "damaged", packets: 1 });
+});
+
 test("sql that would copy more than is allowed copies nothing, and says what else reads the table", async () => {
   const { code, err } = await stack.deltacap("sql", table, "select 1", "--max-download", "0");
   expect(code).toBe(2);
@@ -86,6 +100,8 @@ test("sql that would copy more than is allowed copies nothing, and says what els
 test.each([
   [["log", "s3://lake/nothing"], 2, "is no Delta table"],
   [["log", "s3://lake"], 2, "bucket's root"],
+  [["inspect", "s3://lake/no-such.pcap"], 2, "is no Delta table"],
+  [["inspect", "s3://no-such-bucket/a.pcap"], 3, "the bucket in the settings does not exist"],
   [["log", "s3://no-such-bucket/t"], 3, "the bucket in the settings does not exist"],
   [["ingest", "docs/decisions", "--table", "s3://lake/s3-tables"], 2, "a table in a local folder"],
 ])("%j exits %d and says why", async (argv, exit, message) => {
