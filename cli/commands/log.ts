@@ -1,4 +1,5 @@
 import { readCommitTags } from "../../src/delta/commit-tags.ts";
+import { statedDeletedRows } from "../../src/delta/deletion-vector.ts";
 import { statedRows } from "../../src/delta/skip-files.ts";
 import { listVersions, readCommit } from "../../src/delta/snapshot.ts";
 import { type Command, ExitCode, onlyPositional } from "../command.ts";
@@ -69,7 +70,7 @@ async function summarize(log: Parameters<typeof readCommit>[0], version: number)
     engine: info?.engineInfo ?? null,
     files: adds.length,
     removed: actions.filter((action) => action.remove !== undefined).length,
-    rows: adds.reduce((sum, add) => sum + (statedRows(add) ?? 0), 0),
+    rows: adds.reduce((sum, add) => sum + Math.max(0, (statedRows(add) ?? 0) - statedDeletedRows(add)), 0),
     bytes: adds.reduce((sum, add) => sum + add.size, 0),
     sources: readCommitTags(info?.tags)?.sources.length ?? 0,
   };

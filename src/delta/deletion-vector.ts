@@ -20,8 +20,8 @@ const CHECKSUM_BYTES = 4;
 /** A vector that lies within is read together with the file's first byte: a second request costs more than these bytes. */
 const ONE_READ = 64 * 1024;
 
-/** Bitmaps of 500 million rows have as many; a data file has some thousands of rows to some millions. */
-const MAXIMUM_BYTES = 64 * 1024 * 1024;
+/** A bitmap of 134 million rows: data files have some thousands of rows to some millions. Several vectors are read at once. */
+const MAXIMUM_BYTES = 16 * 1024 * 1024;
 /** A container that is nothing but runs of one row, and what the headers say of it. */
 const MAXIMUM_CONTAINER_BYTES = 2 * CONTAINER_ROWS + 64;
 /** A path like this is of another table, or of this one under its full name, which is not known here. */
