@@ -49,6 +49,10 @@ function release(buffer: ArrayBufferLike): void {
   (buffer as unknown as { transfer(length: number): unknown }).transfer(0);
 }
 
+// V8 compiles code for typed arrays as if none ever lost its memory, and throws all of it away when the first one does. Here it
+// does before there is such code: 300,000 packets take 0.92 times the CPU time (medians of nine pairs, Node 24, x86-64).
+if (nodeZstd !== null) release(new ArrayBuffer(1));
+
 /** A frame that holds up to 255 bytes as they are (RFC 8878, sections 3.1.1.1 and 3.1.1.2). */
 export function writeStoredFrame(bytes: Uint8Array, out: ByteBuffer): void {
   out.int32(FRAME_MAGIC);
