@@ -30,7 +30,7 @@ export async function packetsView(table: LocalTable): Promise<DuckDBConnection> 
   );
 }
 
-type File = Pick<Add, "path" | "size" | "deletionVector">;
+type File = Pick<Add, "path" | "size" | "partitionValues" | "deletionVector">;
 
 /** The same, where the view `packets` is of these files in the folder; their deletion vectors are in the store. */
 export async function packetsOf(
@@ -71,12 +71,59 @@ function selection(folder: string, files: readonly File[]): string {
   return `SELECT ${names.join(", ")} FROM (${parts.join(" UNION ALL BY NAME ")})`;
 }
 
-// The partition column comes from the path; as text, since DuckDB reads the null partition's folder name as a value.
+// As text, since DuckDB reads the null partition's folder name as a value.
 const DATE = "(CASE WHEN date = '__HIVE_DEFAULT_PARTITION__' THEN NULL ELSE date END)::DATE AS date";
 
+/**
+ * Rows of the files with the partition values that the log tells. Where the path says the same, and no folder above the table looks
+ * like another partition, DuckDB takes the date from the path: it then opens only the files of the dates that a query asks for, and
+ * plans thousands of dates fast. Other files are read by themselves, a date's together.
+ */
 function rowsOf(folder: string, files: readonly File[], options = ""): string {
-  const paths = files.map((file) => quoted(place(folder, file))).join(", ");
-  return `SELECT * REPLACE (${DATE}) FROM read_parquet([${paths}], union_by_name = true, hive_partitioning = true, hive_types = {'date': VARCHAR}${options})`;
+  const groups = new Map<string | null, File[]>();
+  for (const file of files) {
+    const values = isDateFolder(folder, file) ? null : partitionSelection(file);
+    const group = groups.get(values);
+    if (group === undefined) groups.set(values, [file]);
+    else group.push(file);
+  }
+  const scan = (some: readonly File[], hive: string) => {
+    const paths = some.map((file) => quoted(literalPath(place(folder, file)))).join(", ");
+    return `read_parquet([${paths}], union_by_name = true, ${hive}${options})`;
+  };
+  const parts = [...groups].map(([values, group]) =>
+    values === null
+      ? `SELECT * REPLACE (${DATE}) FROM ${scan(group, "hive_partitioning = true, hive_types = {'date': VARCHAR}")}`
+      : `SELECT ${values} FROM ${scan(group, "hive_partitioning = false")}`,
+  );
+  return parts.join(" UNION ALL BY NAME ");
+}
+
+/** Whether the file's path has exactly one `column=value`, and that is the date that the log tells. */
+function isDateFolder(folder: string, file: File): boolean {
+  const { date, ...others } = file.partitionValues;
+  if (date === undefined || Object.keys(others).length > 0) return false;
+  const segments = place(folder, file).split(/[/\\]/);
+  const values = segments.filter((segment) => segment.includes("="));
+  const expected = `date=${date === null || date === "" ? "__HIVE_DEFAULT_PARTITION__" : date}`;
+  return values.length === 1 && values[0] === expected && segments.at(-1) !== expected;
+}
+
+/** The file's own columns, and the partition values of the log: an empty one is null, as Delta's protocol has it. */
+function partitionSelection({ partitionValues }: File): string {
+  const partitioned = packetTable.columns.filter(({ name }) => partitionValues[name] !== undefined);
+  if (partitioned.length === 0) return "*";
+  const names = partitioned.map(({ name }) => quoted(name)).join(", ");
+  const values = partitioned.map(({ name, type }) => {
+    const value = partitionValues[name];
+    return `${value === null || value === "" || value === undefined ? "NULL" : quoted(value)}::${duckdbTypes[type]} AS ${name}`;
+  });
+  return `COLUMNS(c -> c NOT IN (${names})), ${values.join(", ")}`;
+}
+
+/** DuckDB takes every path for a pattern: in brackets a special character means itself. */
+function literalPath(path: string): string {
+  return path.replaceAll(/[*?[]/g, "[$&]");
 }
 
 /** The rows that the files' deletion vectors leave: see `createDeletedRows`. */

@@ -14,7 +14,7 @@ function writeFile(
   folder: string,
   name: string,
   columns: Readonly<Record<string, unknown[]>>,
-): { path: string; size: number } {
+): { path: string; size: number; partitionValues: Record<string, string> } {
   const columnData = Object.entries(columns).map(([column, data]) => ({
     name: column,
     data,
@@ -24,7 +24,7 @@ function writeFile(
   mkdirSync(join(folder, `date=${DATE}`), { recursive: true });
   const bytes = new Uint8Array(parquetWriteBuffer({ columnData }));
   writeFileSync(join(folder, path), bytes);
-  return { path, size: bytes.length };
+  return { path, size: bytes.length, partitionValues: { date: DATE } };
 }
 
 test.each<[string, Readonly<Record<string, unknown[]>>[]]>([
@@ -44,6 +44,55 @@ test.each<[string, Readonly<Record<string, unknown[]>>[]]>([
     "select column_type from (describe packets) where column_name in ('ts', 'src_port') order by 1",
   );
   expect(types.getRows()).toEqual([["INTEGER"], ["TIMESTAMP WITH TIME ZONE"]]);
+  connection.closeSync();
+});
+
+test.each([
+  ["looks like another column", "packet_number=7"],
+  ["looks like another date", "date=2020-01-01"],
+  ["looks like a pattern", "a?*"],
+])("a folder above the table that %s changes no value", async (_, name) => {
+  const folder = join(temporaryFolder(), name, "table");
+  const files = [writeFile(folder, "0.parquet", { packet_number: [1n] })];
+  writeFile(join(folder, "..", "..", "axx", "table"), "0.parquet", { packet_number: [9n] });
+  const connection = await packetsOf(folder, files, new FolderObjectStore(folder));
+  const rows = await connection.runAndReadAll("select packet_number, date::varchar from packets");
+  expect(rows.getRows()).toEqual([[1n, DATE]]);
+  connection.closeSync();
+});
+
+test("a file's partition values are the log's, whatever its path and columns; without them its columns count", async () => {
+  const folder = temporaryFolder();
+  const file = (
+    name: string,
+    partitionValues: Record<string, string | null>,
+    column: Record<string, unknown[]>,
+  ) => ({
+    ...writeFile(folder, name, column),
+    partitionValues,
+  });
+  const deletionVector = inlineVector([0]);
+  const numbers = { packet_number: [1n, 2n] };
+  const files = [
+    file("0.parquet", { date: "1999-12-31" }, numbers),
+    file("1.parquet", { date: null }, numbers),
+    file("2.parquet", { date: "" }, numbers),
+    file("3.parquet", {}, { ...numbers, date: ["2001-02-03", "2001-02-04"] }),
+    file("4.parquet", { date: "1999-12-31", vehicle_id: "car 'x'" }, { ...numbers, vehicle_id: ["a", "b"] }),
+    { ...file("5.parquet", { date: "2004-02-29" }, numbers), deletionVector },
+  ];
+  const connection = await packetsOf(folder, files, new FolderObjectStore(folder));
+  const rows = await connection.runAndReadAll(
+    "select date::varchar, vehicle_id, count(*)::int from packets group by all order by all",
+  );
+  expect(rows.getRows()).toEqual([
+    ["1999-12-31", "car 'x'", 2],
+    ["1999-12-31", null, 2],
+    ["2001-02-03", null, 1],
+    ["2001-02-04", null, 1],
+    ["2004-02-29", null, 1],
+    [null, null, 4],
+  ]);
   connection.closeSync();
 });
 
