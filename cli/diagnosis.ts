@@ -2,6 +2,7 @@ import type { AccountResources, DynamoTableFacts } from "../src/aws/account-reso
 import { deployedLedger, deployedTable } from "../src/aws/deployed-table.ts";
 import { queueDepth } from "../src/aws/queue-depth.ts";
 import { packetTable } from "../src/columns/packet-table.ts";
+import { contradiction } from "../src/delta/commit-id.ts";
 import { requireWritable } from "../src/delta/protocol-gate.ts";
 import { listVersions, readSnapshot } from "../src/delta/snapshot.ts";
 import { RetryableError, TableRefusedError } from "../src/errors.ts";
@@ -208,20 +209,24 @@ const ledger: Check = async ({ settings, clients }, resources) => {
       `${settings.ledgerTable} ${wrong}`,
       "somebody changed the table: deploy again, with the drift undone",
     );
-  const watermark = await deployedLedger(clients, settings).watermark();
-  const versions = await listVersions(deployedTable(clients, settings).log, 0);
+  const index = deployedLedger(clients, settings);
+  const mark = await index.watermark();
+  const { log } = deployedTable(clients, settings);
+  const versions = await listVersions(log, 0);
   const newest = versions.at(-1) ?? -1;
-  if (watermark === null) {
+  if (mark === null) {
     return ok(
       newest < 0 ? "empty, as is the table" : "empty: the committer's next run fills it from the log",
     );
   }
-  if (watermark > newest) {
+  const contradicted = await contradiction(log, mark, newest);
+  if (contradicted !== null) {
     return problem(
-      `it is complete up to version ${watermark}, and the log ends at ${newest}: it belongs to a table that was deleted`,
-      "restore the log, or remove the ledger's entries",
+      `${contradicted}: it is an index of another log, which was put back from a backup or made anew`,
+      `${index.remake}; or put the log back that it belongs to`,
     );
   }
+  const { version: watermark } = mark;
   if ((versions[0] ?? 0) > watermark + 1) {
     return problem(
       `it is complete up to version ${watermark}, and the log begins at ${versions[0]}: what was committed in between is not known`,

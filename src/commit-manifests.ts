@@ -3,6 +3,7 @@ import { packetTable } from "./columns/packet-table.ts";
 import type { TableSchema } from "./columns/table-schema.ts";
 import type { Metadata } from "./delta/actions.ts";
 import { appendBody, type CommitIdentity, createTableBody } from "./delta/commit-body.ts";
+import { contradiction } from "./delta/commit-id.ts";
 import { LedgerReplay } from "./delta/ledger-replay.ts";
 import type { LogStore } from "./delta/log-store.ts";
 import { requireWritable } from "./delta/protocol-gate.ts";
@@ -16,7 +17,7 @@ import {
   type Snapshot,
 } from "./delta/snapshot.ts";
 import { RetryableError, TableRefusedError } from "./errors.ts";
-import type { Ledger, LedgerEntry } from "./manifest/ledger.ts";
+import type { Ledger, LedgerEntry, Watermark } from "./manifest/ledger.ts";
 import { MAX_SOURCES, type Manifest } from "./manifest/manifest.ts";
 import type { ObjectStore } from "./manifest/object-store.ts";
 import {
@@ -102,11 +103,13 @@ export class Committer {
   ): Promise<Committer> {
     await ports.log.repair();
     // Before the snapshot: a watermark that is read later may belong to a version that is newer than the snapshot.
-    const watermark = await ports.ledger.watermark();
+    const mark = await ports.ledger.watermark();
+    const watermark = mark?.version ?? null;
     const found = warm === null ? await readSnapshot(ports.log) : await refreshed(ports.log, warm);
-    if (watermark !== null && watermark > (found?.version ?? -1)) {
+    const wrong = mark === null ? null : await contradiction(ports.log, mark, found?.version ?? -1);
+    if (wrong !== null) {
       throw new TableRefusedError(
-        `the ledger is complete up to version ${watermark}, and the log ends at ${found?.version ?? "nothing"}: the ledger belongs to another table, or to one that was deleted. Restore the log, or remove the ledger's entries; nothing was written`,
+        `the ledger is an index of another log: ${wrong}. The log was put back from a backup, or the table was made anew, and captures would be left out that the log does not have. ${ports.ledger.remake}; or put the log back that it belongs to. Nothing was written`,
       );
     }
     const snapshot = found ?? (await createTable(ports, schema));
@@ -155,10 +158,10 @@ export class Committer {
       const additions = decisions.filter(({ kind }) => kind === "add").map(({ manifest }) => manifest);
       if (additions.length === 0) return await this.#settle(decisions, this.version);
       const version = this.version + 1;
-      const { body, metadata } = this.#body(additions);
+      const { body, metadata, txnId } = this.#body(additions);
       // The commit point. What fails after it is found out by the next run, from the log.
       if ((await this.#ports.log.commit(version, body)) === "committed") {
-        await this.#noteCommit(version, additions, metadata);
+        await this.#noteCommit({ version, commit: txnId }, additions, metadata);
         return await this.#settle(decisions, version);
       }
       this.#conflicts++;
@@ -201,20 +204,22 @@ export class Committer {
     return final.map((decision) => resultOf(decision, version));
   }
 
-  #body(additions: readonly Manifest[]): { body: Uint8Array; metadata: Metadata | null } {
+  #body(additions: readonly Manifest[]): { body: Uint8Array; metadata: Metadata | null; txnId: string } {
     const { metadata } = this.#snapshot;
     const union = schemaUnion(metadata, this.#schema);
     const changed = union.kind === "wider" ? union.metadata : null;
-    const body = appendBody(additions, changed, metadata.partitionColumns, identity(this.#ports));
-    return { body, metadata: changed };
+    const commit = identity(this.#ports);
+    const body = appendBody(additions, changed, metadata.partitionColumns, commit);
+    return { body, metadata: changed, txnId: commit.txnId };
   }
 
   /** After the commit point: the ledger, its watermark, and last the snapshot. */
   async #noteCommit(
-    version: number,
+    commit: Watermark,
     additions: readonly Manifest[],
     metadata: Metadata | null,
   ): Promise<void> {
+    const { version } = commit;
     const entries = new Map<SourceId, LedgerEntry & { status: "committed" }>();
     for (const { batchId, sources } of additions) {
       for (const { id, capture, packets, damage } of sources) {
@@ -223,7 +228,7 @@ export class Committer {
       }
     }
     await this.#ports.ledger.putCommitted(entries);
-    await this.#ports.ledger.advanceWatermark(version);
+    await this.#ports.ledger.advanceWatermark(commit);
     this.#snapshot = { ...this.#snapshot, version, metadata: metadata ?? this.#snapshot.metadata };
   }
 

@@ -105,7 +105,7 @@ describe("manifests become versions", () => {
     expect((await world.addedSources()).size).toBe(MAX_SOURCES + 1);
   });
 
-  test("a run that begins with the last run's snapshot reads only what came since", async () => {
+  test("a run that begins with the last run's snapshot reads what came since, and the commit that the ledger ends at", async () => {
     const world = new CommitterWorld();
     const first = await world.start();
     await first.commit([await world.batch("a")]);
@@ -120,7 +120,7 @@ describe("manifests become versions", () => {
     };
     const warm = await Committer.start({ ...world.ports(), log }, smallTable, first.snapshot);
     expect(warm.version).toBe(2);
-    expect(read).toEqual([commitFileName(2)]);
+    expect(read).toEqual([commitFileName(2), commitFileName(2)]);
     await warm.commit([await world.batch("c")]);
     expect(await world.versions()).toEqual([0, 1, 2, 3]);
   });
@@ -420,6 +420,59 @@ describe("! the ledger and its watermark", () => {
     await world.run([await world.batch("a")]);
     world.ledger.mark = 4;
     await expect(world.start()).rejects.toThrow(/up to version 4.*ends at 1/);
+  });
+
+  test("a log put back from a backup that another writer went on with: refused, nothing skipped", async () => {
+    const world = new CommitterWorld();
+    await world.run([await world.batch("a")]);
+    const { snapshot } = await world.start();
+    await world.run([await world.batch("b")]);
+    await world.objects.remove([`_delta_log/${commitFileName(2)}`]);
+    await world.foreignCommit(2, []);
+    for (const warm of [null, snapshot]) {
+      const start = Committer.start(world.ports(), smallTable, warm);
+      await expect(start).rejects.toThrow(
+        /version 2 is the commit id-\d+, and the log's is foreign-2.*Clear the memory/,
+      );
+      await expect(start).rejects.toThrow(TableRefusedError);
+    }
+    world.ledger.entries.clear();
+    world.ledger.mark = null;
+    expect(outcomes(await world.run([await world.batch("a"), await world.batch("b")]))).toEqual([
+      "duplicate",
+      "committed",
+    ]);
+  });
+
+  test("commits of other writers are told apart by their txnId, or by all that they say", async () => {
+    for (const [first, second] of [
+      ['{"commitInfo":{"txnId":"x"}}', '{"commitInfo":{"txnId":"y"}}'],
+      ['{"commitInfo":{"timestamp":1}}', '{"commitInfo":{"timestamp":2}}'],
+      ['{"commitInfo":{"txnId":""}}', '{"commitInfo":{"txnId":null}}'],
+      ['{"txn":{"appId":"a","version":1}}', '{"txn":{"appId":"a","version":2}}'],
+    ] as const) {
+      const world = new CommitterWorld();
+      await world.start();
+      const path = `_delta_log/${commitFileName(1)}`;
+      await world.objects.putIfAbsent(path, new TextEncoder().encode(first));
+      await world.start();
+      await world.start();
+      expect(world.ledger.mark).toBe(1);
+      await world.objects.remove([path]);
+      await world.objects.putIfAbsent(path, new TextEncoder().encode(second));
+      await expect(world.start(), `${first} ${second}`).rejects.toThrow(/an index of another log/);
+    }
+  });
+
+  test("a ledger of an older Deltacap does not say which commit it means, and is believed", async () => {
+    const world = new CommitterWorld();
+    await world.run([await world.batch("a")]);
+    world.ledger.commits.clear();
+    expect(outcomes(await world.run([await world.batch("a"), await world.batch("b")]))).toEqual([
+      "duplicate",
+      "committed",
+    ]);
+    expect([...world.ledger.commits.keys()]).toEqual([2]);
   });
 
   test("a watermark that another committer moves while this one starts is no error", async () => {

@@ -58,7 +58,7 @@ async function factsOf({ name, settings, clients, pipeline }: DeployedStack) {
     version: newest?.version ?? null,
     committed:
       newest?.timestamp === undefined || newest.timestamp === null ? null : isoText(newest.timestamp),
-    ledger_complete_to: watermark,
+    ledger_complete_to: watermark?.version ?? null,
     incomplete_since: incompleteSince === null ? null : isoText(incompleteSince),
     captures: { waiting: captures.waiting, in_flight: captures.inFlight, delayed: captures.delayed },
     manifests: { waiting: manifests.waiting, in_flight: manifests.inFlight, delayed: manifests.delayed },

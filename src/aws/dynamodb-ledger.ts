@@ -9,7 +9,7 @@ import {
   type WriteRequest,
 } from "@aws-sdk/client-dynamodb";
 import { RetryableError } from "../errors.ts";
-import type { Ledger, LedgerEntry } from "../manifest/ledger.ts";
+import type { Ledger, LedgerEntry, Watermark } from "../manifest/ledger.ts";
 import { readAhead } from "../manifest/read-ahead.ts";
 import type { SourceId } from "../manifest/source-id.ts";
 import { isConditionalCheckFailed, translated } from "./errors.ts";
@@ -39,10 +39,12 @@ const LONGEST_DELAY = 2_000;
 
 /** The ledger in DynamoDB. */
 export class DynamoDbLedger implements Ledger {
+  readonly remake: string;
   readonly #options: DynamoDbLedgerOptions;
 
   constructor(options: DynamoDbLedgerOptions) {
     this.#options = options;
+    this.remake = `Remove all items of the DynamoDB table ${options.ledgerTable}, that of the sourceId "${WATERMARK_KEY}" last: the next run makes them anew from the log`;
   }
 
   async lookup(ids: readonly SourceId[]): Promise<Map<SourceId, LedgerEntry>> {
@@ -70,25 +72,34 @@ export class DynamoDbLedger implements Ledger {
     for await (const _ of readAhead([...entries], PARALLEL, put));
   }
 
-  async watermark(): Promise<number | null> {
+  async watermark(): Promise<Watermark | null> {
     try {
       const { Item } = await this.#options.dynamodb.send(
         new GetItemCommand({ ...this.#watermarkItem(), ConsistentRead: true }),
       );
-      return Item?.version?.N === undefined ? null : Number(Item.version.N);
+      if (Item?.version?.N === undefined) return null;
+      const version = Number(Item.version.N);
+      return Item.commit?.S === undefined ? { version } : { version, commit: Item.commit.S };
     } catch (error) {
       throw translated(error, "cannot read the ledger's watermark");
     }
   }
 
-  async advanceWatermark(version: number): Promise<void> {
+  async advanceWatermark({ version, commit }: Watermark): Promise<void> {
+    const values: Record<string, AttributeValue> = { ":version": { N: String(version) } };
+    if (commit !== undefined) values[":commit"] = { S: commit };
     try {
       await this.#options.dynamodb.send(
         new UpdateItemCommand({
           ...this.#watermarkItem(),
-          UpdateExpression: "SET version = :version",
-          ConditionExpression: "attribute_not_exists(version) OR version < :version",
-          ExpressionAttributeValues: { ":version": { N: String(version) } },
+          // Both at once: a commit of another version must never stay beside this one.
+          UpdateExpression:
+            commit === undefined
+              ? "SET #version = :version REMOVE #commit"
+              : "SET #version = :version, #commit = :commit",
+          ConditionExpression: "attribute_not_exists(#version) OR #version < :version",
+          ExpressionAttributeNames: { "#version": "version", "#commit": "commit" },
+          ExpressionAttributeValues: values,
         }),
       );
     } catch (error) {

@@ -1,6 +1,7 @@
-import type { Ledger, LedgerEntry } from "../manifest/ledger.ts";
+import type { Ledger, LedgerEntry, Watermark } from "../manifest/ledger.ts";
 import type { SourceId } from "../manifest/source-id.ts";
 import type { Action } from "./actions.ts";
+import { commitId } from "./commit-id.ts";
 import { readCommitTags } from "./commit-tags.ts";
 
 /** Entries, and versions, that are collected before they are written: a full replay is not one write a version. */
@@ -15,7 +16,7 @@ const VERSIONS = 1_000;
 export class LedgerReplay {
   readonly #ledger: Ledger;
   #entries = new Map<SourceId, LedgerEntry & { status: "committed" }>();
-  #newest: number | null = null;
+  #newest: Watermark | null = null;
   #versions = 0;
 
   constructor(ledger: Ledger) {
@@ -29,7 +30,7 @@ export class LedgerReplay {
         this.#entries.set(id, damage === undefined ? entry : { ...entry, damage });
       }
     }
-    this.#newest = version;
+    this.#newest = { version, commit: commitId(actions) };
     this.#versions++;
     if (this.#entries.size >= ENTRIES || this.#versions >= VERSIONS) await this.flush();
   }

@@ -2,12 +2,14 @@ import { randomUUID } from "node:crypto";
 import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { RetryableError } from "../errors.ts";
-import type { Ledger, LedgerEntry } from "../manifest/ledger.ts";
+import type { Ledger, LedgerEntry, Watermark } from "../manifest/ledger.ts";
 import type { SourceId } from "../manifest/source-id.ts";
 import { isNotFound, translated } from "./system-errors.ts";
 
 /** One line of the file: an entry of a source, or the watermark. */
-type Line = { readonly id: SourceId; readonly entry: LedgerEntry } | { readonly watermark: number };
+type Line =
+  | { readonly id: SourceId; readonly entry: LedgerEntry }
+  | { readonly watermark: number; readonly commit?: string };
 
 /**
  * The ledger as an append-only file of JSON lines in the table's folder. It is an index of the log: deleting it is safe, the
@@ -18,9 +20,10 @@ type Line = { readonly id: SourceId; readonly entry: LedgerEntry } | { readonly 
  * may append at once. The file is read once, and then only what was appended since.
  */
 export class FolderLedger implements Ledger {
+  readonly remake: string;
   readonly #path: string;
   readonly #entries = new Map<SourceId, LedgerEntry>();
-  #watermark: number | null = null;
+  #watermark: Watermark | null = null;
   /** The file's first bytes; null before there is a file. */
   #head: string | null = null;
   /** Bytes of the file that are in memory. */
@@ -28,6 +31,7 @@ export class FolderLedger implements Ledger {
 
   constructor(tableFolder: string) {
     this.#path = join(tableFolder, "_deltacap", "ledger.log");
+    this.remake = `Delete ${this.#path}, which is safe: the next run makes it anew from the log`;
   }
 
   async lookup(ids: readonly SourceId[]): Promise<Map<SourceId, LedgerEntry>> {
@@ -57,14 +61,16 @@ export class FolderLedger implements Ledger {
     await this.#append(changed.map(([id, entry]) => ({ id, entry })));
   }
 
-  async watermark(): Promise<number | null> {
+  async watermark(): Promise<Watermark | null> {
     await this.#refresh();
     return this.#watermark;
   }
 
-  async advanceWatermark(version: number): Promise<void> {
+  async advanceWatermark({ version, commit }: Watermark): Promise<void> {
     await this.#refresh();
-    if (this.#watermark === null || version > this.#watermark) await this.#append([{ watermark: version }]);
+    if (version > (this.#watermark?.version ?? -1)) {
+      await this.#append([commit === undefined ? { watermark: version } : { watermark: version, commit }]);
+    }
   }
 
   /** Takes what is new in the file into memory. */
@@ -111,8 +117,11 @@ export class FolderLedger implements Ledger {
   #take(text: string): void {
     const line = parseLine(text);
     if (line === null) return;
-    if ("watermark" in line) this.#watermark = Math.max(this.#watermark ?? 0, line.watermark);
-    else if (line.entry.status === "committed" || this.#entries.get(line.id)?.status !== "committed") {
+    if ("watermark" in line) {
+      const { watermark: version, commit } = line;
+      if (version <= (this.#watermark?.version ?? -1)) return;
+      this.#watermark = commit === undefined ? { version } : { version, commit };
+    } else if (line.entry.status === "committed" || this.#entries.get(line.id)?.status !== "committed") {
       this.#entries.set(line.id, line.entry);
     }
   }
@@ -162,7 +171,10 @@ function parseLine(text: string): Line | null {
   }
   if (typeof value !== "object" || value === null) return null;
   if ("watermark" in value && Number.isSafeInteger(value.watermark)) {
-    return { watermark: value.watermark as number };
+    const watermark = value.watermark as number;
+    return "commit" in value && typeof value.commit === "string"
+      ? { watermark, commit: value.commit }
+      : { watermark };
   }
   if ("id" in value && typeof value.id === "string" && "entry" in value) {
     return value as { id: SourceId; entry: LedgerEntry };

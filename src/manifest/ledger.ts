@@ -26,19 +26,29 @@ export type LedgerEntry =
     }
   | { readonly status: "empty"; readonly capture: string };
 
+/** How far a ledger is an index, and of which log. */
+export interface Watermark {
+  /** The ledger holds every source that was committed up to this version. */
+  readonly version: number;
+  /** What tells that version's commit from any other of its number; absent where it was written by an older Deltacap. */
+  readonly commit?: string;
+}
+
 /**
  * Index of the log: source id -> what became of it. All reads are strongly consistent; a call resolves only when every
  * key and item was handled, and throws `RetryableError` otherwise.
  */
 export interface Ledger {
+  /** How a person has it made anew from the log, as a sentence: where its entries lie, and what to do with them. */
+  readonly remake: string;
   /** Entries of the ids that have one. */
   lookup(ids: readonly SourceId[]): Promise<Map<SourceId, LedgerEntry>>;
   /** Writes entries of committed sources; replaces `rejected` and `empty`, and a `committed` of the same version. */
   putCommitted(entries: ReadonlyMap<SourceId, LedgerEntry & { status: "committed" }>): Promise<void>;
   /** Writes `rejected` or `empty` on condition that the source is not `committed`. */
   putSetAside(entries: ReadonlyMap<SourceId, LedgerEntry & { status: "rejected" | "empty" }>): Promise<void>;
-  /** The version up to which the ledger is known to hold every committed source; null when nobody has said. */
-  watermark(): Promise<number | null>;
-  /** Moves the watermark forward; never back (a lower one is ignored). */
-  advanceWatermark(version: number): Promise<void>;
+  /** Null when nobody has said up to where the ledger is complete. */
+  watermark(): Promise<Watermark | null>;
+  /** Moves the watermark forward; never back (one that is not beyond it is ignored). */
+  advanceWatermark(to: Watermark): Promise<void>;
 }

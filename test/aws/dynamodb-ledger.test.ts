@@ -115,8 +115,8 @@ describe("writing", () => {
     );
     await ledger.putCommitted(many(1));
     await ledger.putSetAside(new Map([[id(5), { status: "empty", capture: "c" }]]));
-    await ledger.advanceWatermark(block * 100);
-    expect(await ledger.watermark()).toBe(block * 100);
+    await ledger.advanceWatermark({ version: block * 100 });
+    expect(await ledger.watermark()).toEqual({ version: block * 100 });
     expect(await ledger.lookup([id(0), id(5)])).toEqual(
       new Map<string, LedgerEntry>([
         [id(0), committed(0)],
@@ -129,7 +129,7 @@ describe("writing", () => {
   test("entries expire, the watermark never does", async () => {
     await ledger.putCommitted(many(1));
     await ledger.putSetAside(new Map([[id(1), { status: "empty", capture: "c" }]]));
-    await ledger.advanceWatermark(block * 100);
+    await ledger.advanceWatermark({ version: block * 100 });
     const item = async (key: string) => {
       const command = new GetItemCommand({ TableName: LEDGER_TABLE, Key: { sourceId: { S: key } } });
       return (await visitor.clients.dynamodb.send(command)).Item;

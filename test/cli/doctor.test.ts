@@ -125,7 +125,7 @@ describe("doctor finds", () => {
 
   test("a ledger that is ahead of its log, and a table that asks for more than we do", async () => {
     const other = await TestStack.open(cloud, "doctor-other");
-    await other.ledger.advanceWatermark(7);
+    await other.ledger.advanceWatermark({ version: 7 });
     const log = cloud.s3.storage.bucket("lake");
     const body = log.current("doctor/_delta_log/00000000000000000000.json")?.body.toString() ?? "";
     const strict = body.replace(

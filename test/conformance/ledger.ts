@@ -115,21 +115,31 @@ export function ledgerConformance(
     });
 
     check("the watermark moves forward, version 0 included, and never back", async () => {
-      await ledger.advanceWatermark(0);
-      expect(await fixture.another().watermark()).toBe(0);
-      await ledger.advanceWatermark(8);
-      await fixture.another().advanceWatermark(5);
-      await ledger.advanceWatermark(8);
-      expect(await ledger.watermark()).toBe(8);
-      expect(await fixture.another().watermark()).toBe(8);
+      await ledger.advanceWatermark({ version: 0 });
+      expect(await fixture.another().watermark()).toEqual({ version: 0 });
+      await ledger.advanceWatermark({ version: 8 });
+      await fixture.another().advanceWatermark({ version: 5 });
+      await ledger.advanceWatermark({ version: 8 });
+      expect(await ledger.watermark()).toEqual({ version: 8 });
+      expect(await fixture.another().watermark()).toEqual({ version: 8 });
+    });
+
+    check("the watermark keeps what tells its commit, and nothing of an earlier one", async () => {
+      await ledger.advanceWatermark({ version: 4, commit: "txn-4" });
+      await fixture.another().advanceWatermark({ version: 4, commit: "another" });
+      expect(await ledger.watermark()).toEqual({ version: 4, commit: "txn-4" });
+      await ledger.advanceWatermark({ version: 5 });
+      expect(await fixture.another().watermark()).toEqual({ version: 5 });
+      await ledger.advanceWatermark({ version: 6, commit: "txn-6" });
+      expect(await fixture.another().watermark()).toEqual({ version: 6, commit: "txn-6" });
     });
 
     check("of watermarks moved at once the greatest stays", async () => {
       const another = fixture.another();
       await Promise.all(
-        [3, 9, 1, 7, 5].map((version, i) => (i % 2 ? ledger : another).advanceWatermark(version)),
+        [3, 9, 1, 7, 5].map((version, i) => (i % 2 ? ledger : another).advanceWatermark({ version })),
       );
-      expect(await ledger.watermark()).toBe(9);
+      expect(await ledger.watermark()).toEqual({ version: 9 });
     });
 
     check("two clients that write at once lose no entry", async () => {

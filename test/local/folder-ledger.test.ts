@@ -21,19 +21,19 @@ describe("the ledger's file", () => {
     await appendFile(path, `\n{"id":"${id(2)}","entry":{"status":"comm`);
     const next = new FolderLedger(folder);
     await next.putCommitted(new Map([[id(3), committed(3)]]));
-    await next.advanceWatermark(3);
+    await next.advanceWatermark({ version: 3 });
     const found = await new FolderLedger(folder).lookup([id(1), id(2), id(3)]);
     expect([...found.keys()]).toEqual([id(1), id(3)]);
-    expect(await new FolderLedger(folder).watermark()).toBe(3);
+    expect(await new FolderLedger(folder).watermark()).toEqual({ version: 3 });
   });
 
   test("lines that make no sense are passed over", async () => {
-    await new FolderLedger(folder).advanceWatermark(1);
+    await new FolderLedger(folder).advanceWatermark({ version: 1 });
     await appendFile(
       path,
       '\nnull\n5\n[]\n{"watermark":"9"}\n{"watermark":2.5}\n{"id":7,"entry":{}}\n{"id":"x"}\n',
     );
-    expect(await new FolderLedger(folder).watermark()).toBe(1);
+    expect(await new FolderLedger(folder).watermark()).toEqual({ version: 1 });
   });
 
   test("what others append is seen, and what was read is not read again", async () => {
@@ -58,7 +58,7 @@ describe("the ledger's file", () => {
   });
 
   test("deleting it between runs is safe: the next one knows that it knows nothing", async () => {
-    await new FolderLedger(folder).advanceWatermark(4);
+    await new FolderLedger(folder).advanceWatermark({ version: 4 });
     await rm(path);
     expect(await new FolderLedger(folder).watermark()).toBeNull();
   });
@@ -79,9 +79,9 @@ describe("the ledger's file", () => {
       await rm(dirname(path), { recursive: true, force: true });
       const ledger = new FolderLedger(folder);
       await ledger.putCommitted(new Map([[id(1), committed(1)]]));
-      await ledger.advanceWatermark(1);
+      await ledger.advanceWatermark({ version: 1 });
       await spoil();
-      await expect(ledger.advanceWatermark(2)).rejects.toThrow(RetryableError);
+      await expect(ledger.advanceWatermark({ version: 2 })).rejects.toThrow(RetryableError);
       await expect(ledger.lookup([id(1)])).rejects.toThrow(/Run it again/);
       expect(await new FolderLedger(folder).watermark()).toBeNull();
     }

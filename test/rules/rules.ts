@@ -65,6 +65,14 @@ export const rules: readonly Rule[] = [
     named: "the version after the watermark is gone from the log",
   },
   {
+    rule: "a ledger whose watermark is another commit than the log's is no index of this log: refuse",
+    file: committer,
+    line: "if (wrong !== null) {",
+    without: 'if (wrong === "") {',
+    test,
+    named: "a log put back from a backup that another writer went on with",
+  },
+  {
     rule: "the snapshot moves after the ledger",
     file: committer,
     line: "    await this.#ports.ledger.putCommitted(entries);",

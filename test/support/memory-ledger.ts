@@ -1,10 +1,13 @@
-import type { Ledger, LedgerEntry } from "../../src/manifest/ledger.ts";
+import type { Ledger, LedgerEntry, Watermark } from "../../src/manifest/ledger.ts";
 import type { SourceId } from "../../src/manifest/source-id.ts";
 
 /** The ledger in memory; its state is open to tests. */
 export class MemoryLedger implements Ledger {
   readonly entries = new Map<SourceId, LedgerEntry>();
+  readonly remake = "Clear the memory";
   mark: number | null = null;
+  /** What was said of each version that was a watermark. */
+  readonly commits = new Map<number, string>();
 
   async lookup(ids: readonly SourceId[]): Promise<Map<SourceId, LedgerEntry>> {
     const found = new Map<SourceId, LedgerEntry>();
@@ -27,11 +30,15 @@ export class MemoryLedger implements Ledger {
     }
   }
 
-  async watermark(): Promise<number | null> {
-    return this.mark;
+  async watermark(): Promise<Watermark | null> {
+    if (this.mark === null) return null;
+    const commit = this.commits.get(this.mark);
+    return commit === undefined ? { version: this.mark } : { version: this.mark, commit };
   }
 
-  async advanceWatermark(version: number): Promise<void> {
-    this.mark = Math.max(this.mark ?? 0, version);
+  async advanceWatermark({ version, commit }: Watermark): Promise<void> {
+    if (version <= (this.mark ?? -1)) return;
+    this.mark = version;
+    if (commit !== undefined) this.commits.set(version, commit);
   }
 }
