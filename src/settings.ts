@@ -60,6 +60,8 @@ export const converterDefaults = {
   rows: 131_072,
   /** Frames held in memory before rows are written out. With 32 MiB a conversion takes no less time, and 199 MB instead of 127. */
   frameBytes: 12 * MiB,
+  /** A batch of so many rows and bytes takes some 80 MiB with every protocol in it, 40 MiB with those of most captures. */
+  heldBytes: 96 * MiB,
   /** Readers like files of 64 MiB and more; one put takes it without parts. */
   fileBytes: 128 * MiB,
   /** Each open date holds a batch and perhaps a file. */

@@ -12,8 +12,8 @@ export class AddressDictionary {
   readonly texts: string[] = [];
   readonly #seed: number;
   /** Code + 1 of the entry in each slot, 0 for a free one; length a power of two, at most half full. */
-  #slots = new Int32Array(1024);
-  #keys = new Int32Array(512 * KEY_WORDS);
+  #slots = new Int32Array(64);
+  #keys = new Int32Array(32 * KEY_WORDS);
 
   constructor(seed: number) {
     this.#seed = seed | 0;

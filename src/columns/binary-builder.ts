@@ -12,7 +12,8 @@ const SHORT_BYTES = 96;
 
 /** Byte strings, one after another in one buffer. Rows are appended in order, with {@link BinaryBuilder.append}. */
 export class BinaryBuilder implements ColumnBuilder {
-  bytes = new Uint8Array(64 * 1024);
+  readonly rowBytes = 5;
+  bytes = new Uint8Array(4 * 1024);
   #view = new DataView(this.bytes.buffer);
   /** What was copied from last, with a view on it. */
   #source: Uint8Array = this.bytes;

@@ -6,6 +6,8 @@ import type { Column } from "./row-group.ts";
  * group has them, so that taking rows copies next to nothing; validity is made then, in one pass, instead of row by row.
  */
 export interface ColumnBuilder {
+  /** Memory that each row takes for which there is room. */
+  readonly rowBytes: number;
   /** Makes room for `rows` rows in all. `lane`: where in the cache, see {@link int32Room}. */
   ensureRows(rows: number, lane: number): void;
   /** Rows `from` to `to` (exclusive) as a column; its arrays are valid until the next store or `take`. */

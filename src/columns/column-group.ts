@@ -1,6 +1,9 @@
 import type { ColumnBuilder } from "./column-builder.ts";
 
-const FEWEST_ROWS = 1024;
+/** Few, since a broken clock may give each packet a date, and so a batch, of its own. */
+const FEWEST_ROWS = 64;
+/** By doubling, a batch that passes a power of two by a few rows, as a full one does, would take up to twice its memory. */
+const GROWTH = 1.5;
 
 /**
  * Columns that a packet has together or not at all, as those of a protocol. Only rows that have them are stored to: what other
@@ -19,6 +22,11 @@ export class ColumnGroup<Columns extends Readonly<Record<string, ColumnBuilder>>
     this.columns = columns;
     this.#builders = Object.values(columns);
     this.#firstLane = firstLane;
+  }
+
+  /** Memory of the columns' arrays, for rows stored to and for those that there is room for. */
+  get memory(): number {
+    return this.#capacity * this.#builders.reduce((sum, { rowBytes }) => sum + rowBytes, 0);
   }
 
   /** To be called before a row is stored to. */
@@ -53,7 +61,7 @@ export class ColumnGroup<Columns extends Readonly<Record<string, ColumnBuilder>>
   }
 
   #grow(rows: number): void {
-    const capacity = Math.max(FEWEST_ROWS, rows, 2 * this.#capacity);
+    const capacity = Math.max(FEWEST_ROWS, rows, Math.ceil(GROWTH * this.#capacity));
     this.#builders.forEach((builder, i) => {
       builder.ensureRows(capacity, this.#firstLane + i);
     });

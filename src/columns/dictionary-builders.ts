@@ -16,6 +16,8 @@ const UNSEEN = -2;
 
 /** Codes into a dictionary of strings that outlives the batch, since the same values come again. */
 export abstract class DictionaryBuilder implements ColumnBuilder {
+  /** Of the codes, and of those taken. */
+  readonly rowBytes = 8;
   codes = new Int32Array(0);
   /** At code + 1 (so that ABSENT has a place) the code among the entries that the taken rows use. */
   #remap = new Int32Array(0);
@@ -70,7 +72,7 @@ export abstract class DictionaryBuilder implements ColumnBuilder {
 
   protected abstract entries(): readonly string[];
   /** Bytes, roughly, of all entries. */
-  protected abstract get bytes(): number;
+  abstract get bytes(): number;
   /** Forgets all entries. */
   protected abstract drop(): void;
 }
@@ -98,7 +100,7 @@ export class StringBuilder extends DictionaryBuilder {
     return code;
   }
 
-  protected get bytes(): number {
+  get bytes(): number {
     return this.#bytes;
   }
 
@@ -124,7 +126,7 @@ export class EnumBuilder extends DictionaryBuilder {
     this.#names = names;
   }
 
-  protected get bytes(): number {
+  get bytes(): number {
     return 0;
   }
 
@@ -155,7 +157,7 @@ export class AddressBuilder extends DictionaryBuilder {
     return offset === ABSENT ? ABSENT : this.#dictionary.code(bytes, offset, length);
   }
 
-  protected get bytes(): number {
+  get bytes(): number {
     return this.#dictionary.texts.length * (ENTRY_BYTES + ADDRESS_BYTES);
   }
 

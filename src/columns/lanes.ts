@@ -6,6 +6,8 @@
 
 const LANE_BYTES = 64;
 const LANES = 64;
+/** A shorter array has no lane: the room for it would be most of its memory. */
+const MIN_BYTES = LANES * LANE_BYTES;
 
 /** `values`, or a longer copy in the lane where they have no room for `rows`; what is new is `fill`. */
 export function int32Room(
@@ -15,7 +17,7 @@ export function int32Room(
   fill: number,
 ): Int32Array<ArrayBuffer> {
   if (rows <= values.length) return values;
-  const longer = new Int32Array(memory(4 * rows), laneOffset(lane), rows);
+  const longer = new Int32Array(memory(4 * rows), laneOffset(lane, 4 * rows), rows);
   longer.set(values);
   return longer.fill(fill, values.length);
 }
@@ -28,7 +30,7 @@ export function int64Room(
   fill: bigint,
 ): BigInt64Array<ArrayBuffer> {
   if (rows <= values.length) return values;
-  const longer = new BigInt64Array(memory(8 * rows), laneOffset(lane), rows);
+  const longer = new BigInt64Array(memory(8 * rows), laneOffset(lane, 8 * rows), rows);
   longer.set(values);
   return longer.fill(fill, values.length);
 }
@@ -41,15 +43,15 @@ export function int8Room(
   fill: number,
 ): Int8Array<ArrayBuffer> {
   if (rows <= values.length) return values;
-  const longer = new Int8Array(memory(rows), laneOffset(lane), rows);
+  const longer = new Int8Array(memory(rows), laneOffset(lane, rows), rows);
   longer.set(values);
   return longer.fill(fill, values.length);
 }
 
 function memory(bytes: number): ArrayBuffer {
-  return new ArrayBuffer(bytes + LANES * LANE_BYTES);
+  return new ArrayBuffer(bytes + (bytes < MIN_BYTES ? 0 : LANES * LANE_BYTES));
 }
 
-function laneOffset(lane: number): number {
-  return (lane % LANES) * LANE_BYTES;
+function laneOffset(lane: number, bytes: number): number {
+  return bytes < MIN_BYTES ? 0 : (lane % LANES) * LANE_BYTES;
 }

@@ -5,6 +5,7 @@ import type { Column } from "./row-group.ts";
 import { halvesValidity, int8Validity, int32Validity } from "./validity.ts";
 
 export class IntegerBuilder implements ColumnBuilder {
+  readonly rowBytes = 4;
   values = new Int32Array(0);
 
   ensureRows(rows: number, lane: number): void {
@@ -27,6 +28,7 @@ export class IntegerBuilder implements ColumnBuilder {
 
 /** Values of 0 to 2^53 - 1, which every `long` column of packets is far below. */
 export class LongBuilder implements ColumnBuilder {
+  readonly rowBytes = 8;
   #values = new BigInt64Array(0);
   /** The same memory: no BigInt is made for a row. */
   #halves = new Int32Array(0);
@@ -62,6 +64,7 @@ const NO_TIME = -0x8000_0000;
 
 /** Microseconds since 1970. */
 export class TimestampBuilder implements ColumnBuilder {
+  readonly rowBytes = 8;
   #values = new BigInt64Array(0);
   /** The same memory: no BigInt is made for a row. */
   #halves = new Int32Array(0);
@@ -107,6 +110,7 @@ export class TimestampBuilder implements ColumnBuilder {
 
 /** 0, 1 or ABSENT. */
 export class BooleanBuilder implements ColumnBuilder {
+  readonly rowBytes = 1;
   values = new Int8Array(0);
 
   ensureRows(rows: number, lane: number): void {

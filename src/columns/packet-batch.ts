@@ -56,6 +56,13 @@ export class PacketBatch {
     return this.#dictionaries.reduce((sum, { newBytes }) => sum + newBytes, this.frameBytes);
   }
 
+  /** Bytes of memory, of rows and of room for those that follow, which stays when the batch is cleared. */
+  get memory(): number {
+    const groups = Object.values(this.#groups).reduce((sum, { memory }) => sum + memory, 0);
+    const dictionaries = this.#dictionaries.reduce((sum, { bytes }) => sum + bytes, 0);
+    return groups + dictionaries + this.#groups.packet.columns.frame.bytes.length;
+  }
+
   /** Copies what the record holds; no allocation but for growth and values not seen before. */
   append(record: PacketRecord, capture: CaptureColumns): void {
     if (capture !== this.#capture) {

@@ -11,6 +11,11 @@ export interface PacketFileLimits {
   readonly rows: number;
   /** Bytes of frames, and of texts not seen before, held in memory, over all dates. */
   readonly frameBytes: number;
+  /**
+   * Bytes of memory that rows and what is kept for further rows may take, over all dates: more than `rows` rows and `frameBytes`
+   * need, so that memory is mostly used again. What came last may be beside it, which is a packet of any length.
+   */
+  readonly heldBytes: number;
   /** A file that has reached this size gets no further row group. */
   readonly fileBytes: number;
   /** Dates that may have rows in memory or a file open at once. */
@@ -34,7 +39,7 @@ interface OpenDate {
   readonly day: number;
   /** `2026-01-31`, null for packets without a time. */
   readonly date: string | null;
-  readonly batch: PacketBatch;
+  batch: PacketBatch;
   /** Rows of the batch that belong to captures already kept; the rest is the current capture's. */
   keptRows: number;
   /** Holds rows of kept captures only. */
@@ -53,7 +58,10 @@ const NO_DAY = Number.NaN;
  * written one after another (`begin`, `append` ..., then `keep` or `takeBack`); one that fails leaves no row behind.
  *
  * That works because rows in memory can be forgotten, and rows that must leave memory before their capture is known to
- * be good go to files of its own, which are dropped with it. Memory is bounded by the limits, whatever the captures hold.
+ * be good go to files of its own, which are dropped with it.
+ *
+ * Memory is bounded by the limits, whatever the captures hold: `heldBytes` for all dates together, and the rows of the appends
+ * since `full` was last asked for, of which a single one may be a packet of 128 MiB. Its memory is given back once it is written.
  */
 export class PacketFiles {
   readonly #options: PacketFilesOptions;
@@ -94,14 +102,38 @@ export class PacketFiles {
   /** True when rows must leave memory before more come. */
   get full(): boolean {
     const limits = this.#options.limits;
-    return this.#rows >= limits.rows || this.#open.size > limits.openDates || this.#tooManyBytes();
+    return (
+      this.#rows >= limits.rows ||
+      this.#open.size > limits.openDates ||
+      this.#tooManyBytes() ||
+      this.memory > limits.heldBytes
+    );
+  }
+
+  /** Bytes of memory of all dates' rows and of what is kept for further ones; files have a few chunks each beside it. */
+  get memory(): number {
+    let bytes = 0;
+    for (const { batch } of this.#open.values()) bytes += batch.memory;
+    return bytes;
   }
 
   /** Writes rows out until the batch is within its limits. */
   async makeRoom(): Promise<void> {
     const limits = this.#options.limits;
     while (this.#open.size > limits.openDates) await this.#close(this.#leastRecentlyUsed());
-    while (this.#rows >= limits.rows || this.#tooManyBytes()) await this.#writeRows(this.#heaviest());
+    while (this.#rows >= limits.rows || this.#tooManyBytes()) await this.#writeRows(this.#heaviest(weight));
+    while (this.memory > limits.heldBytes) {
+      this.#giveBack();
+      if (this.#rows === 0 || this.memory <= limits.heldBytes) return;
+      await this.#writeRows(this.#heaviest(({ batch }) => batch.memory));
+    }
+  }
+
+  /** Gives the memory of batches without rows back. */
+  #giveBack(): void {
+    for (const open of this.#open.values()) {
+      if (open.batch.rows === 0) open.batch = new PacketBatch(this.#options.hashSeed);
+    }
   }
 
   /** The capture is good: its rows belong to the batch. */
@@ -176,10 +208,10 @@ export class PacketFiles {
   }
 
   /** The date to write out: one with rows of kept captures if there is any, and of these the one that frees most. */
-  #heaviest(): OpenDate {
+  #heaviest(weightOf: (open: OpenDate) => number): OpenDate {
     const open = [...this.#open.values()];
     const withKept = open.filter((date) => date.keptRows > 0);
-    return (withKept.length > 0 ? withKept : open).reduce((a, b) => (weight(b) > weight(a) ? b : a));
+    return (withKept.length > 0 ? withKept : open).reduce((a, b) => (weightOf(b) > weightOf(a) ? b : a));
   }
 
   #leastRecentlyUsed(): OpenDate {

@@ -9,6 +9,7 @@ import { rowsOf } from "../support/column-values.ts";
 const wide: PacketFileLimits = {
   rows: 1000,
   frameBytes: 1 << 20,
+  heldBytes: 1 << 24,
   fileBytes: 1 << 20,
   openDates: 4,
   datesPerCapture: 10,
@@ -294,6 +295,50 @@ describe("limits", () => {
       await recorder.packetFiles.keep();
     }
     expect(Object.values(await recorder.finished()).flat()).toHaveLength(3000);
+  });
+
+  test("a packet of 1 MB on each of many dates: the memory of one is held, not that of every date", async () => {
+    const recorder = new Recorder({ openDates: 8, heldBytes: 400_000, frameBytes: 300_000 });
+    const bytes = 1_000_000;
+    let most = 0;
+    recorder.packetFiles.begin({ capture: "a", sourceId: "a", vehicleId: null, ingestedMs: 0 });
+    for (let i = 1; i <= 16; i++) {
+      recorder.packetFiles.append(packet(i, i % 8, bytes));
+      most = Math.max(most, recorder.packetFiles.memory);
+      expect(recorder.packetFiles.full).toBe(true);
+      await recorder.packetFiles.makeRoom();
+      expect(recorder.packetFiles.memory).toBeLessThanOrEqual(400_000);
+    }
+    expect(most).toBeLessThan(bytes + 500_000);
+    await recorder.packetFiles.keep();
+    expect(Object.values(await recorder.finished()).flat()).toHaveLength(16);
+  });
+
+  test("one date after another that fills a batch: the room for rows is not kept for each", async () => {
+    const heldBytes = 3 << 20;
+    const recorder = new Recorder({ openDates: 8, rows: 5000, heldBytes });
+    for (let date = 0; date < 8; date++) {
+      recorder.packetFiles.begin({
+        capture: `${date}`,
+        sourceId: `${date}`,
+        vehicleId: null,
+        ingestedMs: 0,
+      });
+      for (let i = 1; i <= 6000; i++) {
+        recorder.packetFiles.append(packet(i, date, 10));
+        if (recorder.packetFiles.full) await recorder.packetFiles.makeRoom();
+      }
+      expect(recorder.packetFiles.memory).toBeLessThanOrEqual(heldBytes);
+      await recorder.packetFiles.keep();
+    }
+    expect(Object.values(await recorder.finished()).flat()).toHaveLength(8 * 6000);
+  });
+
+  test("a packet on each of 400 dates between two looks takes some 30 KB a date", async () => {
+    const recorder = new Recorder({ datesPerCapture: 400 });
+    recorder.packetFiles.begin({ capture: "a", sourceId: "a", vehicleId: null, ingestedMs: 0 });
+    for (let i = 0; i < 400; i++) recorder.packetFiles.append(packet(i + 1, i, 100));
+    expect(recorder.packetFiles.memory).toBeLessThan(400 * 30_000);
   });
 
   test("the date used longest ago is closed when there are too many", async () => {
