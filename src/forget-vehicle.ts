@@ -3,14 +3,15 @@ import type { SparseRowGroup } from "./columns/row-group-builder.ts";
 import { compareUtf8 } from "./columns/statistics.ts";
 import type { ColumnDefinition } from "./columns/table-schema.ts";
 import type { Add } from "./delta/actions.ts";
-import { decodedPath } from "./delta/commit-body.ts";
+import { objectPath } from "./delta/object-path.ts";
 import { commitRewrite, type RewritePorts } from "./delta/commit-rewrite.ts";
-import { DataFileReader, type RowGroupSummary, UnreadableFileError } from "./delta/data-file-reader.ts";
+import { DataFileReader, UnreadableFileError } from "./delta/data-file-reader.ts";
 import { hasDeletionVector } from "./delta/deletion-vector.ts";
 import { LogFollower } from "./delta/log-follower.ts";
 import { filterFile, type RowFilter, type RowGroupLimits } from "./delta/merge-files.ts";
 import { liveFiles } from "./delta/reconcile.ts";
 import { fileColumnsOf, requireRewritable } from "./delta/rewritable-table.ts";
+import type { RowGroupSummary } from "./delta/row-group-summary.ts";
 import { mayHoldText } from "./delta/skip-files.ts";
 import { readSnapshot } from "./delta/snapshot.ts";
 import { TableRefusedError } from "./errors.ts";
@@ -120,7 +121,7 @@ class ForgetRun {
       files = await this.#round();
     }
     const left = files.map((add) => ({
-      path: decodedPath(add.path),
+      path: objectPath(add.path),
       reason: this.#stopped ?? "other writers were faster each time",
     }));
     return {
@@ -150,7 +151,7 @@ class ForgetRun {
     for await (const batch of liveFiles(this.#ports.log, version)) {
       for (const add of batch) {
         if (files.length === FILES_PER_ROUND || !mayStore(add, this.#vehicleId)) continue;
-        const path = decodedPath(add.path);
+        const path = objectPath(add.path);
         if (!this.#clean.has(path) && !this.#unreadable.has(path)) files.push(add);
       }
     }

@@ -8,7 +8,7 @@ import { captureOf, DAY, PacketsWorld, rowId } from "./support/packets-world.ts"
 import { Random, testSeed } from "./support/random.ts";
 
 const seed = testSeed(43);
-const histories = 12;
+const histories = 6;
 const STEPS = 10;
 const VEHICLES = ["car-1", "car-2", "car-3"] as const;
 

@@ -1,9 +1,10 @@
 import type { ObjectStore } from "../manifest/object-store.ts";
 import type { SourceId } from "../manifest/source-id.ts";
-import { DataFileReader, type RowGroupSummary } from "./data-file-reader.ts";
+import { DataFileReader } from "./data-file-reader.ts";
 import type { LogStore } from "./log-store.ts";
 import { reconcileLog } from "./reconcile.ts";
 import { fileColumnsOf } from "./rewritable-table.ts";
+import type { RowGroupSummary } from "./row-group-summary.ts";
 import { mayHoldText } from "./skip-files.ts";
 
 const SOURCE = "source_id";

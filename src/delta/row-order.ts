@@ -2,7 +2,7 @@ import type { Column } from "../columns/row-group.ts";
 import type { SparseRowGroup } from "../columns/row-group-builder.ts";
 import { compareUtf8 } from "../columns/statistics.ts";
 import type { ColumnDefinition } from "../columns/table-schema.ts";
-import type { RowGroupSummary } from "./data-file-reader.ts";
+import type { RowGroupSummary } from "./row-group-summary.ts";
 
 /**
  * The columns by which rows lie in the table's files. The converter sorts captures by the first two and reads packets in order;
