@@ -26,6 +26,7 @@ const LATENCIES = new Map([
   ["s3:ListObjectsV2", HEAD],
   ["s3:CreateMultipartUpload", HEAD],
   ["s3:DeleteObject", HEAD],
+  ["s3:DeleteObjects", HEAD],
   ["dynamodb:PutItem", DYNAMODB],
   ["dynamodb:UpdateItem", DYNAMODB],
   ["dynamodb:GetItem", DYNAMODB],

@@ -10,17 +10,18 @@ import { packetTable } from "../src/columns/packet-table.ts";
 import { appendBody, createTableBody } from "../src/delta/commit-body.ts";
 import type { Manifest } from "../src/manifest/manifest.ts";
 import { type Answer, DYNAMODB, HEAD, type Order, PUT } from "./commit-servers.ts";
+import { commitByNineRequests, type Place } from "./nine-requests.ts";
 
 /**
  * `npm run bench:commit`: commits and files a second of one writer through the DynamoDB log store, at servers on this
- * machine (our S3, dynalite, in a process of their own), bare and with the latencies of a region injected. With `--delta-rs PYTHON`, an environment with
- * deltalake 1.6.0, the same server is asked by that writer, too. Numbers of one run compare with each other only.
+ * machine (our S3, dynalite, in a process of their own), bare and with the latencies of a region injected; beside it a commit of nine
+ * requests. With `--delta-rs PYTHON`, an environment with deltalake 1.6.0, the same servers are asked by that writer, too. Numbers of one run compare with each other only.
  */
 const COALESCED = [1, 100, 1000];
 /** Before anything is measured: connections, compiled code, in the writer and in the servers. */
 const WARM_UP = 40;
 
-type Way = "in sequence" | "next file ahead";
+type Way = "in sequence" | "next file ahead" | "nine requests";
 
 /** The servers' process, and a writer's clients of it. */
 class Servers {
@@ -71,27 +72,36 @@ function answerOf(process: ChildProcess): Promise<Answer> {
 async function commitsOf(servers: Servers, latency: boolean, way: Way, files: number, commits: number) {
   const { bucket, logTable } = servers.where;
   const table = tableLocation(`s3://${bucket}/bench/${randomUUID()}`);
-  const log = new DynamoDbLogStore({
+  const place: Place = {
     dynamodb: servers.clients.dynamodb,
     logTable,
     store: new S3ObjectStore(servers.clients.s3, table),
     tablePath: table.tablePath,
-    now: Date.now,
-    newId: randomUUID,
-  });
+  };
+  const log = new DynamoDbLogStore({ ...place, now: Date.now, newId: randomUUID });
   await log.commit(0, createTableBody(packetTable, randomUUID(), identity()));
   await servers.counted(false);
-  await commitAll(log, 1, way, bodiesOf(WARM_UP, files));
+  await commitAll(log, place, 1, way, bodiesOf(WARM_UP, files));
   await servers.counted(latency);
   const bodies = bodiesOf(commits, files);
   const started = performance.now();
-  await commitAll(log, 1 + WARM_UP, way, bodies);
+  await commitAll(log, place, 1 + WARM_UP, way, bodies);
   const seconds = (performance.now() - started) / 1000;
   return { rate: commits / seconds, requests: (await servers.counted(false)) / commits };
 }
 
-async function commitAll(log: DynamoDbLogStore, first: number, way: Way, bodies: readonly Uint8Array[]) {
+async function commitAll(
+  log: DynamoDbLogStore,
+  place: Place,
+  first: number,
+  way: Way,
+  bodies: readonly Uint8Array[],
+): Promise<void> {
   for (const [i, body] of bodies.entries()) {
+    if (way === "nine requests") {
+      await commitByNineRequests(place, first + i, body);
+      continue;
+    }
     const commit = log.commit(first + i, body);
     const next = bodies[i + 1];
     if (way === "next file ahead" && next !== undefined) log.prepare(first + i + 1, next);
@@ -169,6 +179,11 @@ async function main(): Promise<void> {
           print(`${way}, ${files} file${files === 1 ? "" : "s"} a commit`, files, measured);
         }
       }
+      print(
+        "nine requests, 1 file a commit",
+        1,
+        await commitsOf(servers, latency, "nine requests", 1, commits),
+      );
       const python = values["delta-rs"];
       if (python === undefined) console.log("  deltalake 1.6.0: skipped, --delta-rs PYTHON not given");
       else print("deltalake 1.6.0, 1 file a commit", 1, await deltaRsRate(servers, python, latency, commits));
