@@ -8,6 +8,7 @@ import type { FunctionSettings } from "../src/settings.ts";
 import { type OptionValues, UsageError } from "./command.ts";
 import { type MaintainedTable, maintenancePorts } from "./maintenance-ports.ts";
 import { regionExplained } from "./region.ts";
+import { locationOf } from "./s3-table.ts";
 import { deployedStack, type OpenStack, stackOf } from "./stack.ts";
 
 type TableSettings = Pick<FunctionSettings, "tableUri" | "tableScheme" | "logStore" | "logTable">;
@@ -26,19 +27,18 @@ export async function stackTable(
   if (wrong !== undefined)
     throw new UsageError(`--${wrong} and --stack ${name}: the stack says how its table's writers commit`);
   const { settings, clients } = await stackOf(open, options);
-  const { location } = deployedTable(clients, settings);
-  if (uri !== null && locationOf(uri).tablePath !== locationOf(settings.tableUri).tablePath)
-    throw new UsageError(`${uri} is not the table of the stack ${name}, which is ${settings.tableUri}`);
+  const { tableUri } = settings;
+  if (uri !== null && locationOf(uri).tablePath !== locationOf(tableUri).tablePath)
+    throw new UsageError(`${uri} is not the table of the stack ${name}, which is ${tableUri}`);
   const table = deployedTable(clients, settings);
   if ((await readSnapshot(table.log)) === null)
-    throw new UsageError(
-      `the stack ${name} has no table yet: the first commit makes it, in s3://${location.bucket}/${location.prefix}`,
-    );
+    throw new UsageError(`the stack ${name} has no table yet: the first commit makes it, in ${tableUri}`);
   return maintained(table);
 }
 
 /** A table that no stack tells anything of. */
 export async function s3Table(uri: string, options: OptionValues): Promise<MaintainedTable> {
+  // What is no URI of a table is told first.
   locationOf(uri);
   const settings = { tableUri: uri, ...logStoreOf(uri, options) };
   const { region } = options;
@@ -55,14 +55,6 @@ export async function s3Table(uri: string, options: OptionValues): Promise<Maint
 
 function maintained({ log, store }: DeployedTable): MaintainedTable {
   return { ports: maintenancePorts(log, store), removeUnfinished: async () => {} };
-}
-
-function locationOf(uri: string): ReturnType<typeof tableLocation> {
-  try {
-    return tableLocation(uri);
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
-  }
 }
 
 function logStoreOf(uri: string, options: OptionValues): Omit<TableSettings, "tableUri"> {

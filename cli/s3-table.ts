@@ -1,16 +1,19 @@
 import { createClients } from "../src/aws/clients.ts";
 import { S3ObjectStore } from "../src/aws/s3-object-store.ts";
-import { tableLocation } from "../src/aws/table-location.ts";
+import { type TableLocation, tableLocation } from "../src/aws/table-location.ts";
 import type { ObjectStore } from "../src/manifest/object-store.ts";
 import { UsageError } from "./command.ts";
 
 /** The folder of a table on S3. Throws `UsageError` for what is no table's URI. */
 export function s3Store(uri: string): ObjectStore {
-  let location: ReturnType<typeof tableLocation>;
+  return new S3ObjectStore(createClients({}).s3, locationOf(uri));
+}
+
+/** Under Spark's usual scheme. Throws `UsageError` for what is no table's URI. */
+export function locationOf(uri: string): TableLocation {
   try {
-    location = tableLocation(uri);
+    return tableLocation(uri);
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error));
   }
-  return new S3ObjectStore(createClients({}).s3, location);
 }
