@@ -1,6 +1,7 @@
 import { Decompress } from "fzstd";
 import { concatenated } from "../capture/concatenated.ts";
 import { DamagedStreamError } from "../capture/decompressor.ts";
+import { frameHeaderLength } from "./zstd-frame.ts";
 
 const FRAME_MAGIC = 0xfd2fb528;
 const SKIPPABLE_MAGIC = 0x184d2a50;
@@ -77,14 +78,6 @@ async function* frame(input: Input): AsyncGenerator<Uint8Array, void> {
     out = [];
   }
   if ((descriptor & CHECKSUM_FLAG) !== 0) await input.skip(4);
-}
-
-/** RFC 8878 section 3.1.1.1. */
-function frameHeaderLength(descriptor: number): number {
-  const singleSegment = (descriptor & 0x20) !== 0;
-  const dictionaryId = [0, 1, 2, 4][descriptor & 3] ?? 0;
-  const contentSize = [singleSegment ? 1 : 0, 2, 4, 8][descriptor >> 6] ?? 0;
-  return 5 + (singleSegment ? 0 : 1) + dictionaryId + contentSize;
 }
 
 function checkWindow(input: Input, descriptor: number, headerLength: number): void {

@@ -12,15 +12,15 @@ const { zstdDecompressSync } = zlib as unknown as {
 /** The least that zlib takes. */
 const MIN_CHUNK = 64;
 
-/** Pages of Parquet files by `node:zlib`, for the codecs that this Node has; none of them, the reader's own are used. */
-export const nodePageDecompressors: PageDecompressors =
-  zstdDecompressSync === undefined
-    ? {}
-    : {
-        // Room for the whole page, whose length the page's header says: a longer one is an error.
-        ZSTD: (page, length) =>
+/** Pages of Parquet files, for the codecs that are decompressed faster here than by the reader's own. */
+export const nodePageDecompressors: PageDecompressors = {
+  ZSTD:
+    zstdDecompressSync === undefined
+      ? (await import("./wasm-zstd.ts")).wasmZstdDecompressed
+      : // Room for the whole page, whose length the page's header says: a longer one is an error.
+        (page, length) =>
           zstdDecompressSync(page, {
             chunkSize: Math.max(MIN_CHUNK, length),
             maxOutputLength: Math.max(1, length),
           }),
-      };
+};

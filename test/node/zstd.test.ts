@@ -2,7 +2,7 @@ import * as zlib from "node:zlib";
 import { decompress } from "fzstd";
 import { describe, expect, it } from "vitest";
 import { nodePageCompressor } from "../../src/node/page-compressor.ts";
-import { wasmZstd } from "../../src/node/wasm-zstd.ts";
+import { wasmZstd, wasmZstdDecompressed } from "../../src/node/wasm-zstd.ts";
 import { nodeZstd, writeStoredFrame } from "../../src/node/zstd.ts";
 import { ByteBuffer } from "../../src/parquet/byte-buffer.ts";
 
@@ -69,6 +69,50 @@ it("zstd in WebAssembly takes pages beyond the memory it begins with", () => {
 it("zstd in WebAssembly refuses a page that its memory could not hold, and says what takes it", () => {
   const page = { length: 512 * 1024 * 1024 + 1 } as Uint8Array;
   expect(() => wasmZstd.compress(page, new ByteBuffer(1))).toThrow(/536870913 bytes.*536870912.*Node 22\.15/);
+});
+
+describe("pages decompressed in WebAssembly", () => {
+  const frameOf = (page: Uint8Array) => {
+    const out = new ByteBuffer(1);
+    wasmZstd.compress(page, out);
+    return out.written().slice();
+  };
+  const stored = (page: Uint8Array) => {
+    const out = new ByteBuffer(1);
+    writeStoredFrame(page, out);
+    return out.written().slice();
+  };
+
+  /** A window, no content size, and one block: 300 times 7. */
+  const run = Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0, 0x58, 0x63, 0x09, 0, 7);
+
+  it.each([0, 1, 255, 256, 65_791, 65_792, 1_000_000])("come back: %i bytes", (length) => {
+    const page = bytes(length);
+    expect(Buffer.compare(wasmZstdDecompressed(frameOf(page), length), page)).toBe(0);
+  });
+
+  it("come back where the frame does not say its length, and where it is made of two", () => {
+    expect(wasmZstdDecompressed(run, 300)).toEqual(new Uint8Array(300).fill(7));
+    const two = Buffer.concat([stored(bytes(100)), stored(bytes(50))]);
+    expect([...wasmZstdDecompressed(two, 150)]).toEqual([...bytes(100), ...bytes(50)]);
+  });
+
+  it("are refused where they claim or hold more than their header says, before room is made", () => {
+    expect(() => wasmZstdDecompressed(frameOf(bytes(5000)), 4999)).toThrow(/4999 bytes.*frame of 5000/);
+    const claims = Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0xe0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0);
+    expect(() => wasmZstdDecompressed(claims, 100)).toThrow(/frame of 72057594037927940/);
+    expect(() => wasmZstdDecompressed(run, 299)).toThrow(/10 bytes is no zstd frame of 299 bytes/);
+  });
+
+  it("that are damaged are refused, and the next one comes back", () => {
+    const page = bytes(10_000);
+    const frame = frameOf(page);
+    for (let cut = 5; cut < frame.length; cut += 7) {
+      expect(() => wasmZstdDecompressed(frame.subarray(0, cut), page.length)).toThrow();
+    }
+    expect(() => wasmZstdDecompressed(bytes(100), 100)).toThrow();
+    expect(Buffer.compare(wasmZstdDecompressed(frame, page.length), page)).toBe(0);
+  });
 });
 
 /** As `node:zlib` decompresses it; null where Node has no zstd. */
