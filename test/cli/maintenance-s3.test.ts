@@ -102,6 +102,28 @@ describe.each(["dynamodb", "conditional"] as const)("on a stack's table, log sto
   });
 });
 
+test("appends, optimize and forget at once, in whatever order their commits come: no row is lost or doubled", async () => {
+  const stack = await stackWithRows("busy");
+  const appends = async () => {
+    for (let i = 0; i < 3; i++) {
+      const captures = {
+        [`car-1/${i}.pcap`]: captureOf(1, DAY, i),
+        [`car-2/${i}.pcap`]: captureOf(2, DAY, i),
+      };
+      await stack.ingest(captures);
+    }
+  };
+  await Promise.all([
+    appends(),
+    deltacap(stack, "optimize", "--stack", "s"),
+    deltacap(stack, "forget", "--stack", "s", "--vehicle", "car-1"),
+  ]);
+  // Again, for what came after it had ended.
+  const { code, out } = await deltacap(stack, "forget", "--stack", "s", "--vehicle", "car-1", "--json");
+  expect([code, lastLine(out)]).toMatchObject([0, { remaining: [] }]);
+  expect(await rowsByVehicle(stack)).toEqual({ "car-2": 11, "car-3": 7 });
+});
+
 test("forget of a stack's table puts the commit that a killed writer left unfinished into its place first", async () => {
   const stack = await stackWithRows("unfinished");
   const { store } = stack.table;
