@@ -1,4 +1,4 @@
-import { open, rename, rm, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { readCapture } from "../../src/capture/read-capture.ts";
@@ -15,6 +15,7 @@ import { nodeParquetWriter } from "../../src/node/parquet.ts";
 import { fileColumns } from "../../src/parquet/parquet-file.ts";
 import { converterDefaults, defaultKeyPattern } from "../../src/settings.ts";
 import { type Command, ExitCode, onlyPositional, required, UsageError } from "../command.ts";
+import { writeOutput } from "../output-file.ts";
 import { count, megabytes } from "../progress.ts";
 
 export const convert: Command = {
@@ -31,25 +32,23 @@ table's partition). A damaged capture gives the packets before the damage, and e
   run: async (positionals, options, terminal) => {
     const path = resolve(onlyPositional(positionals, "FILE"));
     const output = resolve(required(options, "output", "OUT.parquet"));
-    if (path === output) throw new UsageError("the output is the capture itself: choose another name");
     const source = await fileSource(
       { path, key: path, size: await fileSize(path) },
       new KeyPattern(defaultKeyPattern),
     );
-    const written = await writeParquet(
-      output,
-      {
-        capture: pathToFileURL(path).href,
-        sourceId: sourceId(source, sha256),
-        vehicleId: null,
-        ingestedMs: Date.now(),
-      },
-      new FileCaptureStore().open(source),
+    const columns = {
+      capture: pathToFileURL(path).href,
+      sourceId: sourceId(source, sha256),
+      vehicleId: null,
+      ingestedMs: Date.now(),
+    };
+    const written = await writeOutput(output, path, (append) =>
+      writeParquet(append, columns, new FileCaptureStore().open(source)),
     );
     if (written.damage !== null) {
       terminal.err(`damaged at byte ${written.damage.offset}: ${written.damage.reason}\n`);
     }
-    terminal.err(`${output}: ${count(written.packets)} packets, ${megabytes(written.bytes)}\n`);
+    terminal.out(`${output}: ${count(written.packets)} packets, ${megabytes(written.bytes)}\n`);
     return written.damage === null ? ExitCode.ok : ExitCode.captures;
   },
 };
@@ -70,20 +69,15 @@ interface Written {
   readonly damage: { readonly offset: number; readonly reason: string } | null;
 }
 
-/** Writes beside the output and renames at the end, so that a failure leaves no half file under its name. */
 async function writeParquet(
-  output: string,
+  append: (chunk: Uint8Array) => Promise<void>,
   capture: CaptureColumns,
   chunks: AsyncIterable<Uint8Array>,
 ): Promise<Written> {
-  const unfinished = `${output}.unfinished`;
-  const file = await open(unfinished, "w").catch((error: unknown) => {
-    throw translated(error, `cannot write ${output}`);
-  });
   let bytes = 0;
   const writer = nodeParquetWriter(fileColumns, async (chunk) => {
     bytes += chunk.length;
-    await file.writeFile(chunk);
+    await append(chunk);
   });
   try {
     const batch = new PacketBatch(0);
@@ -108,13 +102,9 @@ async function writeParquet(
       throw new RejectedError("there is no packet in the capture, so no file was written");
     await flush();
     await writer.finish();
-    await file.close();
-    await rename(unfinished, output);
     return { packets: end.packets, bytes, damage: end.kind === "damaged" ? end : null };
   } catch (error) {
     await writer.abort();
-    await file.close();
-    await rm(unfinished, { force: true });
     throw error;
   }
 }

@@ -1,17 +1,18 @@
-import { open, rename, rm } from "node:fs/promises";
 import { extname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { DuckDBConnection } from "@duckdb/node-api";
 import {
   type CaptureWriter,
+  type InterfaceToWrite,
   type PacketToWrite,
   PcapngWriter,
   PcapWriter,
+  UnwritableError,
 } from "../../src/capture/capture-writer.ts";
-import { translated } from "../../src/local/system-errors.ts";
 import { type Command, ExitCode, onlyPositional, required, UsageError } from "../command.ts";
 import { downloadHelp, downloadOptions, downloadSettings } from "../download.ts";
 import { quoted } from "../duckdb.ts";
+import { writeOutput } from "../output-file.ts";
 import { count } from "../progress.ts";
 import { openPackets, readableTable } from "../readable-table.ts";
 
@@ -39,13 +40,15 @@ ${downloadHelp}
     const table = await readableTable(onlyPositional(positionals, "TABLE"));
     const capture = captureUri(required(options, "capture", "URI"));
     const output = resolve(required(options, "output", "OUT.pcap or OUT.pcapng"));
-    const writer = captureWriter(output);
+    const format = captureFormat(output);
     const download = downloadSettings(options, terminal);
     const { connection, close } = await openPackets(table, { ...download, capture });
     try {
       const source = await sourceOf(connection, capture, options.source as string | undefined);
+      const writer =
+        format === ".pcap" ? new PcapWriter() : new PcapngWriter(await interfacesOf(connection, source));
       const packets = await writeCapture(connection, source, output, writer);
-      terminal.err(`${output}: ${count(packets)} packets\n`);
+      terminal.out(`${output}: ${count(packets)} packets\n`);
       return ExitCode.ok;
     } finally {
       await close();
@@ -57,10 +60,9 @@ function captureUri(text: string): string {
   return /^[a-z0-9]+:\/\//.test(text) ? text : pathToFileURL(resolve(text)).href;
 }
 
-function captureWriter(output: string): CaptureWriter {
+function captureFormat(output: string): ".pcap" | ".pcapng" {
   const extension = extname(output);
-  if (extension === ".pcap") return new PcapWriter();
-  if (extension === ".pcapng") return new PcapngWriter();
+  if (extension === ".pcap" || extension === ".pcapng") return extension;
   throw new UsageError(`${output}: the name must end in .pcap or .pcapng`);
 }
 
@@ -88,41 +90,79 @@ async function sourceOf(connection: DuckDBConnection, capture: string, chosen?: 
   return id;
 }
 
+/** What is known of the capture's interfaces before its packets are written. */
+async function interfacesOf(connection: DuckDBConnection, source: string): Promise<InterfaceToWrite[]> {
+  const found = await connection.runAndReadAll(
+    `SELECT section_number, interface_id, link_type, interface_name, epoch_us(min(ts))::VARCHAR, epoch_us(max(ts))::VARCHAR,
+       coalesce(bool_or(ts_nanos > 0), false), bool_or(ts IS NULL),
+       coalesce(min(captured_length) FILTER (ts IS NULL AND captured_length < original_length AND captured_length % 4 > 0), 0)::DOUBLE
+     FROM packets WHERE source_id = ${quoted(source)} AND record_number IS NULL GROUP BY ALL`,
+  );
+  return found.getRows().map((row): InterfaceToWrite => {
+    const [sectionNumber, interfaceId, linkType, interfaceName, first, last, nanos, untimed, snapLength] =
+      row;
+    const second = (micros: unknown) =>
+      micros === null ? null : timeOf(BigInt(micros as string), 0).seconds;
+    return {
+      sectionNumber: (sectionNumber as number | null) ?? -1,
+      interfaceId: (interfaceId as number | null) ?? -1,
+      linkType: linkType as number,
+      interfaceName: interfaceName as string | null,
+      firstSecond: second(first),
+      lastSecond: second(last),
+      hasNanoseconds: nanos as boolean,
+      hasUntimed: untimed as boolean,
+      snapLength: snapLength as number,
+    };
+  });
+}
+
 async function writeCapture(
   connection: DuckDBConnection,
   source: string,
   output: string,
   writer: CaptureWriter,
 ): Promise<number> {
-  const unfinished = `${output}.unfinished`;
-  const file = await open(unfinished, "w").catch((error: unknown) => {
-    throw translated(error, `cannot write ${output}`);
-  });
-  let packets = 0;
-  try {
+  return await writeOutput(output, null, async (append) => {
+    let packets = 0;
     const rows = await connection.stream(
-      `SELECT link_type, interface_id, interface_name, packet_comment, epoch_us(ts)::VARCHAR, ts_nanos, original_length::DOUBLE, frame
+      `SELECT link_type, section_number, interface_id, interface_name, packet_comment, epoch_us(ts)::VARCHAR, ts_nanos,
+         original_length::DOUBLE, frame
        FROM packets WHERE source_id = ${quoted(source)} AND record_number IS NULL ORDER BY packet_number`,
     );
     for await (const chunk of rows) {
-      const bytes = chunk.getRows().map((row) => writer.packet(packetOf(row)));
+      const bytes = chunk.getRows().map((row) => written(writer, packetOf(row)));
       packets += bytes.length;
-      await file.writeFile(Buffer.concat(bytes));
+      await append(Buffer.concat(bytes));
     }
-    await file.close();
-    await rename(unfinished, output);
     return packets;
+  });
+}
+
+function written(writer: CaptureWriter, packet: PacketToWrite): Uint8Array {
+  try {
+    return writer.packet(packet);
   } catch (error) {
-    await file.close();
-    await rm(unfinished, { force: true });
+    if (error instanceof UnwritableError) throw new UsageError(error.message);
     throw error;
   }
 }
 
 function packetOf(row: readonly unknown[]): PacketToWrite {
-  const [linkType, interfaceId, interfaceName, packetComment, micros, nanos, originalLength, frame] = row;
+  const [
+    linkType,
+    sectionNumber,
+    interfaceId,
+    interfaceName,
+    packetComment,
+    micros,
+    nanos,
+    originalLength,
+    frame,
+  ] = row;
   return {
     linkType: linkType as number,
+    sectionNumber: (sectionNumber as number | null) ?? -1,
     interfaceId: (interfaceId as number | null) ?? -1,
     interfaceName: interfaceName as string | null,
     packetComment: packetComment as string | null,
