@@ -1,3 +1,4 @@
+import { giveBack } from "../capture/give-back.ts";
 import { ABSENT } from "../decode/packet-record.ts";
 import type { ColumnBuilder } from "./column-builder.ts";
 import { int8Room, int32Room } from "./lanes.ts";
@@ -5,10 +6,10 @@ import type { Column } from "./row-group.ts";
 import { int8Validity } from "./validity.ts";
 
 /**
- * Up to so many bytes are copied by words: 20 ns for a CAN frame of 16 bytes against 57 by a call, which makes an array for each
- * row; of 200 bytes the call is as fast (Node 24, x86-64).
+ * Up to so many bytes are copied by words, four at a time: 7 ns for a CAN frame of 16 bytes, 20 for 100, 35 for 256, against 60 to
+ * 90 by a call, which makes an array for each row (Node 24, x86-64).
  */
-const SHORT_BYTES = 96;
+const SHORT_BYTES = 256;
 
 /** Byte strings, one after another in one buffer. Rows are appended in order, with {@link BinaryBuilder.append}. */
 export class BinaryBuilder implements ColumnBuilder {
@@ -80,6 +81,12 @@ export class BinaryBuilder implements ColumnBuilder {
     const to = this.#view;
     let at = start;
     let next = offset;
+    for (; at + 16 <= end; at += 16, next += 16) {
+      to.setInt32(at, from.getInt32(next, true), true);
+      to.setInt32(at + 4, from.getInt32(next + 4, true), true);
+      to.setInt32(at + 8, from.getInt32(next + 8, true), true);
+      to.setInt32(at + 12, from.getInt32(next + 12, true), true);
+    }
     for (; at + 4 <= end; at += 4, next += 4) to.setInt32(at, from.getInt32(next, true), true);
     for (; at < end; at++, next++) this.bytes[at] = source[next]!;
   }
@@ -87,6 +94,7 @@ export class BinaryBuilder implements ColumnBuilder {
   #growBytes(needed: number): void {
     const grown = new Uint8Array(Math.max(needed, this.bytes.length * 2));
     grown.set(this.bytes);
+    giveBack(this.bytes);
     this.bytes = grown;
     this.#view = new DataView(grown.buffer);
   }

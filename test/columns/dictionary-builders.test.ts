@@ -130,9 +130,9 @@ test("binary rows of every length are copied whole, from wherever they lie, and 
   const expected: number[][] = [];
   for (let row = 0; row < 400; row++) {
     // A window anew every 50 rows, as chunks are, which ends with the row's bytes.
-    const window = source.subarray(row % 50 === 0 ? 3 : 1, 1 + (row % 5) + (row % 130) + 3);
-    const offset = window.length - (row % 130);
-    binary.append(row, window, offset, row % 130);
+    const window = source.subarray(row % 50 === 0 ? 3 : 1, 1 + (row % 5) + (row % 300) + 3);
+    const offset = window.length - (row % 300);
+    binary.append(row, window, offset, row % 300);
     expected.push([...window.subarray(offset)]);
   }
   expect(valuesOf(binary.take(0, 400))).toEqual(expected);
