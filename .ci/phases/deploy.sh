@@ -95,6 +95,7 @@ deployed() {
   check 'the command line looks after the stack' command_line
   check 'maintenance writes a checkpoint, delta-rs reads it' step maintenance
   check 'a steady stream of uploads' step stream
+  check 'a vehicle is forgotten beside the committer' step forgotten
   check 'cdk destroy' cdk_on_ministack destroy --force
   check 'the data is still there' step kept
 }

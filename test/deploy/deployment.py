@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import statistics
+import subprocess
 import sys
 import threading
 import time
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import boto3
 import pyarrow as pa
+import pyarrow.compute as pc
 from deltalake import DeltaTable
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "engines"))
@@ -191,6 +193,45 @@ def stream():
     print(f"note upload to row, {len(ages)} captures in {STREAM} s: median {statistics.median(ages):.1f} s, 99th percentile {p99:.1f} s, longest {ages[-1]:.1f} s")
 
 
+FORGOTTEN = "car-5"
+# Uploads while the vehicle is being forgotten.
+MEANWHILE = 5
+
+
+def forgotten():
+    """A vehicle is forgotten by the command line while others upload: none of its rows is left, and every other row as it was."""
+    before = rows_of(cloud_table(), [])
+    is_theirs = pc.equal(before["vehicle_id"], FORGOTTEN)
+    theirs, others = before.filter(is_theirs), before.filter(pc.invert(pc.fill_null(is_theirs, False)))
+    body = next((STAGE / "stream").iterdir()).read_bytes()
+
+    def upload_meanwhile():
+        for n in range(MEANWHILE):
+            s3.put_object(Bucket=BUCKET, Key=f"car-3/meanwhile/{n}.pcap", Body=body)
+            time.sleep(1)
+
+    uploads = threading.Thread(target=upload_meanwhile)
+    uploads.start()
+    command = ["node", "dist/cli/main.js", "forget", "--stack", "Deltacap", "--vehicle", FORGOTTEN, "--json"]
+    answer = subprocess.run(command, capture_output=True, text=True)
+    uploads.join()
+    if answer.returncode != 0:
+        sys.exit(f"forget exited {answer.returncode}: {answer.stdout[-1000:]} {answer.stderr[-2000:]}")
+    result = json.loads(answer.stdout.splitlines()[-1])
+    if result["rows"] != theirs.num_rows or theirs.num_rows == 0 or result["remaining"]:
+        sys.exit(f"{theirs.num_rows} rows were to be forgotten: {result}")
+    more = MEANWHILE * cloud_rows_of_one_stream_capture()
+    wait_for("the rows of what was uploaded meanwhile", lambda: row_count() >= others.num_rows + more)
+    queues_are_empty()
+    after = rows_of(cloud_table(), [])
+    meanwhile = pc.starts_with(after["key"], "car-3/meanwhile/")
+    if FORGOTTEN in after["vehicle_id"].to_pylist() or after.filter(meanwhile).num_rows != more:
+        sys.exit(f"rows of {FORGOTTEN} are left, or {after.filter(meanwhile).num_rows} rows of the uploads where {more} are expected")
+    if not after.filter(pc.invert(meanwhile)).equals(others):
+        sys.exit("rows of other vehicles are not what they were")
+    print(f"note {result['rows']} rows of {FORGOTTEN} forgotten in {result['commits']} commits, {others.num_rows} of others as they were")
+
+
 def kept():
     """The stack is gone; what it stored is not."""
     names = {bucket["Name"] for bucket in s3.list_buckets()["Buckets"]}
@@ -249,7 +290,7 @@ def others_alone():
         sys.exit(f"notifications: {notifications()}")
 
 
-STEPS = (first, second, maintenance, stream, kept, other_team, others_and_ours, again, others_alone)
+STEPS = (first, second, maintenance, stream, forgotten, kept, other_team, others_and_ours, again, others_alone)
 
 if __name__ == "__main__":
     step = {step.__name__: step for step in STEPS}[sys.argv[1]]
