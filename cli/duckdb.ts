@@ -3,8 +3,8 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import { packetTable } from "../src/columns/packet-table.ts";
 import type { ColumnType } from "../src/columns/table-schema.ts";
 import type { Add } from "../src/delta/actions.ts";
-import { decodedPath } from "../src/delta/commit-body.ts";
 import { hasDeletionVector } from "../src/delta/deletion-vector.ts";
+import { objectPath } from "../src/delta/object-path.ts";
 import type { ObjectStore } from "../src/manifest/object-store.ts";
 import { createDeletedRows } from "./deleted-rows.ts";
 import { readableFiles } from "./live-files.ts";
@@ -55,7 +55,7 @@ export async function packetsOf(
 }
 
 function place(folder: string, { path }: File): string {
-  return join(folder, decodedPath(path));
+  return join(folder, objectPath(path));
 }
 
 /** Every column by name and type, so that a file from before a column was added gives nulls for it. */

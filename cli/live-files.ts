@@ -1,7 +1,7 @@
 import type { Add } from "../src/delta/actions.ts";
-import { decodedPath } from "../src/delta/commit-body.ts";
 import { statedDeletedRows } from "../src/delta/deletion-vector.ts";
 import type { LogStore } from "../src/delta/log-store.ts";
+import { objectPath } from "../src/delta/object-path.ts";
 import { liveFiles } from "../src/delta/reconcile.ts";
 import { mayHoldText, statedRows } from "../src/delta/skip-files.ts";
 
@@ -26,12 +26,14 @@ export async function readableFiles(log: LogStore, capture?: string): Promise<Li
   const found: LiveFile[] = [];
   for await (const adds of liveFiles(log)) {
     for (const add of adds) {
+      // Of every file: one that is passed over may be the same as another under a second name.
+      const path = objectPath(add.path);
       if (capture !== undefined && !mayHoldText(add, "capture", capture)) continue;
       const { size, partitionValues } = add;
       const stored = statedRows(add);
       const deletedRows = statedDeletedRows(add);
       const rows = stored === null ? null : stored - deletedRows;
-      found.push({ path: decodedPath(add.path), size, partitionValues, rows, deletedRows, add });
+      found.push({ path, size, partitionValues, rows, deletedRows, add });
     }
   }
   return found.sort((a, b) => a.add.modificationTime - b.add.modificationTime || (a.path < b.path ? -1 : 1));

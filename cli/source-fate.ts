@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { type CaptureObject, captureUri } from "../src/aws/capture-objects.ts";
 import { deployedLedger, deployedTable } from "../src/aws/deployed-table.ts";
 import { S3CaptureStore } from "../src/aws/s3-capture-store.ts";
-import { decodedPath } from "../src/delta/commit-body.ts";
 import { findSources } from "../src/delta/find-sources.ts";
 import type { LogStore } from "../src/delta/log-store.ts";
+import { objectPath } from "../src/delta/object-path.ts";
 import { readCommit } from "../src/delta/snapshot.ts";
 import { TableRefusedError } from "../src/errors.ts";
 import type { LedgerEntry } from "../src/manifest/ledger.ts";
@@ -97,7 +97,7 @@ async function filesOf(
   try {
     const actions = await readCommit(log, version);
     const timestamp = actions.find(({ commitInfo }) => commitInfo !== undefined)?.commitInfo?.timestamp;
-    const paths = actions.flatMap(({ add }) => (add === undefined ? [] : [decodedPath(add.path)]));
+    const paths = actions.flatMap(({ add }) => (add === undefined ? [] : [objectPath(add.path)]));
     const ofBatch = batchId === undefined ? [] : paths.filter((path) => path.includes(batchId));
     return {
       ...(batchId === undefined ? {} : { batch_id: batchId }),

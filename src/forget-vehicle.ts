@@ -3,12 +3,12 @@ import type { SparseRowGroup } from "./columns/row-group-builder.ts";
 import { compareUtf8 } from "./columns/statistics.ts";
 import type { ColumnDefinition } from "./columns/table-schema.ts";
 import type { Add } from "./delta/actions.ts";
-import { objectPath } from "./delta/object-path.ts";
 import { commitRewrite, type RewritePorts } from "./delta/commit-rewrite.ts";
 import { DataFileReader, UnreadableFileError } from "./delta/data-file-reader.ts";
 import { hasDeletionVector } from "./delta/deletion-vector.ts";
 import { LogFollower } from "./delta/log-follower.ts";
 import { filterFile, type RowFilter, type RowGroupLimits } from "./delta/merge-files.ts";
+import { objectPath } from "./delta/object-path.ts";
 import { liveFiles } from "./delta/reconcile.ts";
 import { fileColumnsOf, requireRewritable } from "./delta/rewritable-table.ts";
 import type { RowGroupSummary } from "./delta/row-group-summary.ts";
@@ -150,8 +150,9 @@ class ForgetRun {
     const files: Add[] = [];
     for await (const batch of liveFiles(this.#ports.log, version)) {
       for (const add of batch) {
-        if (files.length === FILES_PER_ROUND || !mayStore(add, this.#vehicleId)) continue;
+        // Of every file: one that is passed over may be the same as another under a second name.
         const path = objectPath(add.path);
+        if (files.length === FILES_PER_ROUND || !mayStore(add, this.#vehicleId)) continue;
         if (!this.#clean.has(path) && !this.#unreadable.has(path)) files.push(add);
       }
     }

@@ -1,13 +1,13 @@
 import { packetTable } from "./columns/packet-table.ts";
 import type { ColumnDefinition } from "./columns/table-schema.ts";
 import type { Add } from "./delta/actions.ts";
-import { decodedPath } from "./delta/commit-body.ts";
 import { commitRewrite, type RewritePorts } from "./delta/commit-rewrite.ts";
 import { DataFileReader, UnreadableFileError } from "./delta/data-file-reader.ts";
 import { statedDeletedRows } from "./delta/deletion-vector.ts";
 import { LogFollower } from "./delta/log-follower.ts";
 import { mergeFiles, mergeInputs, type RowGroupLimits } from "./delta/merge-files.ts";
 import { type MergeInput, peakMemory } from "./delta/merge-row-groups.ts";
+import { objectPath } from "./delta/object-path.ts";
 import { liveFiles } from "./delta/reconcile.ts";
 import { fileColumnsOf, requireRewritable } from "./delta/rewritable-table.ts";
 import { statedRows } from "./delta/skip-files.ts";
@@ -143,12 +143,14 @@ class OptimizeRun {
     let files = 0;
     for await (const batch of liveFiles(this.#ports.log, version)) {
       for (const add of batch) {
+        // Of every file: one that is left as it is may be the same as another under a second name.
+        const path = objectPath(add.path);
         if (files === this.#limits.filesPerRun) continue;
         if (add.size >= this.#limits.smallBytes && !this.#hasManyDeleted(add)) continue;
         const date = add.partitionValues[packetTable.partitionColumn] || null;
         if (this.#options.date !== undefined && date !== this.#options.date) continue;
         if (date !== null && !DATE.test(date)) {
-          this.#leftOut.push({ path: decodedPath(add.path), reason: `its date is ${date}` });
+          this.#leftOut.push({ path, reason: `its date is ${date}` });
         } else {
           const adds = dates.get(date);
           if (adds === undefined) dates.set(date, [add]);

@@ -1,5 +1,4 @@
 import type { TableSchema } from "../columns/table-schema.ts";
-import { TableRefusedError } from "../errors.ts";
 import type { DataFile, Manifest } from "../manifest/manifest.ts";
 import { type Action, type Metadata, serializeActions } from "./actions.ts";
 import { commitTags } from "./commit-tags.ts";
@@ -104,15 +103,4 @@ export function encodedPath(path: string): string {
     .split("/")
     .map((segment) => encodeURIComponent(segment).replaceAll("%3D", "="))
     .join("/");
-}
-
-/** The object's path for an `add.path`. Throws `TableRefusedError` for a path that is not encoded as one. */
-export function decodedPath(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch (error) {
-    throw new TableRefusedError(`the log names the file ${path}, which is no percent-encoded path`, {
-      cause: error,
-    });
-  }
 }

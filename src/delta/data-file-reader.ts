@@ -14,8 +14,8 @@ import { RejectedError, RetryableError, TableRefusedError } from "../errors.ts";
 import type { ObjectStore } from "../manifest/object-store.ts";
 import type { Add } from "./actions.ts";
 import { ColumnDecoder, physicalTypeOf } from "./column-decoder.ts";
-import { decodedPath } from "./commit-body.ts";
 import { readDeletionVector } from "./deletion-vector.ts";
+import { objectPath } from "./object-path.ts";
 import { chunkMetadata, isAllNull, type RowGroupSummary, rowGroupSummary } from "./row-group-summary.ts";
 import type { RowSet, RowSpan } from "./row-set.ts";
 
@@ -93,7 +93,7 @@ export class DataFileReader {
     columns: readonly ColumnDefinition[],
     decompressors: PageDecompressors = {},
   ): Promise<DataFileReader> {
-    const path = decodedPath(file.path);
+    const path = objectPath(file.path);
     const { size } = file;
     const slice = async (start: number, end = size) => await readRange(table, path, start, end);
     const metadata = await readable(
@@ -249,7 +249,7 @@ async function deletedRows(
   } catch (error) {
     if (!(error instanceof RejectedError || error instanceof TableRefusedError)) throw error;
     const problem = `has a deletion vector that cannot be read: ${error.message}`;
-    throw new UnreadableFileError(decodedPath(file.path), problem, { cause: error });
+    throw new UnreadableFileError(objectPath(file.path), problem, { cause: error });
   }
 }
 

@@ -1,24 +1,35 @@
 import { TableRefusedError } from "../errors.ts";
-import { decodedPath } from "./commit-body.ts";
+import { decodedText, isAbsolutePath, objectPath } from "./object-path.ts";
 import { decodeZ85 } from "./z85.ts";
 
 /** Characters of an encoded UUID; what stands before is a folder's name (Delta protocol, "Deletion Vector Descriptor Schema"). */
 const UUID_LENGTH = 20;
 
+/** Where a deletion vector lies. */
+export interface DeletionVectorFile {
+  /** In the table's folder, or the absolute one as it is written. */
+  readonly path: string;
+  readonly isAbsolute: boolean;
+}
+
 /**
- * The file that holds the deletion vector of the data file `of`, relative to the table or absolute; null where there is no vector
- * or no file of its own. Throws `TableRefusedError` for a descriptor that is not understood.
+ * The file that holds the deletion vector of the data file `of`; null where there is no vector or no file of its own. Throws
+ * `TableRefusedError` for a descriptor that is not understood, or that names no plain path.
  */
-export function deletionVectorPath(deletionVector: unknown, of: string): string | null {
+export function deletionVectorPath(deletionVector: unknown, of: string): DeletionVectorFile | null {
   if (deletionVector === undefined || deletionVector === null) return null;
   const { storageType, pathOrInlineDv } = deletionVector as Readonly<Record<string, unknown>>;
   if (typeof pathOrInlineDv === "string") {
     if (storageType === "i") return null;
-    if (storageType === "p") return decodedPath(pathOrInlineDv);
+    if (storageType === "p") {
+      const isAbsolute = isAbsolutePath(pathOrInlineDv);
+      return { path: isAbsolute ? decodedText(pathOrInlineDv) : objectPath(pathOrInlineDv), isAbsolute };
+    }
     const uuid = storageType === "u" ? decodedUuid(pathOrInlineDv.slice(-UUID_LENGTH)) : null;
     if (uuid !== null) {
       const folder = pathOrInlineDv.slice(0, -UUID_LENGTH);
-      return `${folder === "" ? "" : `${folder}/`}deletion_vector_${uuid}.bin`;
+      const path = objectPath(`${folder === "" ? "" : `${folder}/`}deletion_vector_${uuid}.bin`);
+      return { path, isAbsolute: false };
     }
   }
   throw new TableRefusedError(

@@ -2,7 +2,7 @@ import { RejectedError } from "../errors.ts";
 import type { ObjectStore } from "../manifest/object-store.ts";
 import type { Add } from "./actions.ts";
 import { crc32 } from "./crc32.ts";
-import { deletionVectorPath } from "./deletion-vector-path.ts";
+import { type DeletionVectorFile, deletionVectorPath } from "./deletion-vector-path.ts";
 import { readRoaringBitmap } from "./roaring-bitmap.ts";
 import { CONTAINER_ROWS, type RowSet } from "./row-set.ts";
 import { decodeZ85 } from "./z85.ts";
@@ -24,8 +24,6 @@ const ONE_READ = 64 * 1024;
 const MAXIMUM_BYTES = 16 * 1024 * 1024;
 /** A container that is nothing but runs of one row, and what the headers say of it. */
 const MAXIMUM_CONTAINER_BYTES = 2 * CONTAINER_ROWS + 64;
-/** A path like this is of another table, or of this one under its full name, which is not known here. */
-const ABSOLUTE = /^(?:[a-z][a-z0-9+.-]*:|\/)/i;
 
 export function hasDeletionVector({ deletionVector }: Pick<Add, "deletionVector">): boolean {
   return deletionVector !== undefined && deletionVector !== null;
@@ -59,11 +57,11 @@ export async function readDeletionVector(
   if (size < MAGIC_BYTES || size > limit) {
     throw new RejectedError(`it has ${size} bytes, and for ${rows} rows 4 to ${limit} are allowed`);
   }
-  const vectorPath = deletionVectorPath(deletionVector, path);
+  const file = deletionVectorPath(deletionVector, path);
   const bytes =
-    vectorPath === null
+    file === null
       ? inlineVector(fields.pathOrInlineDv as string, size)
-      : await storedVector(table, vectorPath, { size, offset: offsetOf(fields) });
+      : await storedVector(table, file, { size, offset: offsetOf(fields) });
   const magic = view(bytes).getUint32(0, true);
   if (magic !== MAGIC) throw new RejectedError(`it begins with ${magic}, and must with ${MAGIC}`);
   const deleted = readRoaringBitmap(bytes.subarray(MAGIC_BYTES), rows);
@@ -94,10 +92,10 @@ function inlineVector(text: string, size: number): Uint8Array {
 
 async function storedVector(
   table: ObjectStore,
-  path: string,
+  { path, isAbsolute }: DeletionVectorFile,
   { size, offset }: { readonly size: number; readonly offset: number },
 ): Promise<Uint8Array> {
-  if (ABSOLUTE.test(path)) {
+  if (isAbsolute) {
     throw new RejectedError(
       `it lies at ${path}, which may be outside of the table's folder: run Spark's REORG TABLE ... APPLY (PURGE)`,
     );

@@ -1,9 +1,6 @@
 import type { Add, Remove } from "./actions.ts";
-import { decodedPath } from "./commit-body.ts";
 import { deletionVectorPath } from "./deletion-vector-path.ts";
-
-/** `s3://bucket/...`, `file:/...`: a file that another table made, or this one under its full name. */
-const ABSOLUTE = /^(?:[a-z][a-z0-9+.-]*:|\/)/i;
+import { decodedText, isAbsolutePath, objectPath } from "./object-path.ts";
 
 /**
  * Paths of files that versions of the table refer to, as the store names them. Memory: the paths.
@@ -14,21 +11,26 @@ const ABSOLUTE = /^(?:[a-z][a-z0-9+.-]*:|\/)/i;
 export class ReferencedFiles {
   readonly #paths = new Set<string>();
 
-  /** The data file of the action, and the file of its deletion vector if it has one. */
+  /**
+   * The data file of the action, and the file of its deletion vector if it has one. Throws `TableRefusedError` where it is not
+   * clear which file is meant.
+   */
   add({ path, deletionVector }: Pick<Add | Remove, "path" | "deletionVector">): void {
-    this.#addPath(decodedPath(path));
+    if (isAbsolutePath(path)) this.#addAbsolute(decodedText(path));
+    else this.#paths.add(objectPath(path));
     const vector = deletionVectorPath(deletionVector, path);
-    if (vector !== null) this.#addPath(vector);
+    if (vector === null) return;
+    if (vector.isAbsolute) this.#addAbsolute(vector.path);
+    else this.#paths.add(vector.path);
   }
 
   has(path: string): boolean {
     return this.#paths.has(path);
   }
 
-  #addPath(path: string): void {
-    this.#paths.add(path);
-    if (!ABSOLUTE.test(path)) return;
-    for (let at = path.indexOf("/"); at >= 0; at = path.indexOf("/", at + 1))
-      this.#paths.add(path.slice(at + 1));
+  /** Every path that it ends in, however many slashes or dots stand before or in between. */
+  #addAbsolute(path: string): void {
+    const names = path.split("/").filter((name) => name !== "" && name !== ".");
+    for (let at = 0; at < names.length; at++) this.#paths.add(names.slice(at).join("/"));
   }
 }

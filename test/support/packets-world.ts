@@ -4,10 +4,10 @@ import type { CaptureSource } from "../../src/capture/capture-store.ts";
 import { Committer } from "../../src/commit-manifests.ts";
 import { type ConverterLimits, convertCaptures } from "../../src/convert-captures.ts";
 import type { Action, Add } from "../../src/delta/actions.ts";
-import { decodedPath } from "../../src/delta/commit-body.ts";
 import type { RewritePorts } from "../../src/delta/commit-rewrite.ts";
 import { ConditionalLogStore } from "../../src/delta/conditional-log-store.ts";
 import type { LogStore } from "../../src/delta/log-store.ts";
+import { objectPath } from "../../src/delta/object-path.ts";
 import { liveFiles } from "../../src/delta/reconcile.ts";
 import { listVersions, readCommit } from "../../src/delta/snapshot.ts";
 import type { Manifest } from "../../src/manifest/manifest.ts";
@@ -159,7 +159,7 @@ export class PacketsWorld {
   async rowsOf(
     add: Pick<Add, "path" | "partitionValues" | "deletionVector">,
   ): Promise<Record<string, unknown>[]> {
-    const body = await this.#store.read(decodedPath(add.path));
+    const body = await this.#store.read(objectPath(add.path));
     if (body === null) throw new Error(`${add.path} is not there`);
     const rows = await parquetReadObjects({ file: Uint8Array.from(body).buffer, compressors, utf8: false });
     const { pathOrInlineDv } = (add.deletionVector ?? {}) as { pathOrInlineDv?: string };
