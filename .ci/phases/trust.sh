@@ -2,10 +2,13 @@
 
 trust_phase() {
   check 'pyspark, and the jars of Delta' install_spark
+  # Two at a time: each is a JVM that keeps one core busy.
+  spark_begins interleaved.py
   check 'tables that Deltacap wrote: all engines agree, and skip files' spark_check our_tables.py
+  check 'Spark rewrites and deletes while we append: rows exact after every turn' spark_ends interleaved.py
+  spark_begins histories.py
   check 'tables that Spark changed: append, or refuse by name' spark_check their_tables.py
-  check 'Spark rewrites and deletes while we append: rows exact after every turn' spark_check interleaved.py
-  check 'random histories: Spark and deltalake read what the model says' spark_check histories.py
+  check 'random histories: Spark and deltalake read what the model says' spark_ends histories.py
   rewriting_checks
   checkpoint_checks
 }
@@ -22,4 +25,17 @@ spark_check() { # spark_check SCRIPT [FOLDER]
   mkdir -p "$WORK/spark"
   PYTHONDONTWRITEBYTECODE=1 DELTACAP_DELTA_RS_PYTHON="$PWD/.ci/.venv-deltalake-1.6.0/bin/python" \
     "$PYTHON" "test/engines/spark/$1" "$WORK/spark-jars" "${2:-$WORK/spark}"
+}
+
+spark_begins() { # spark_begins SCRIPT: in the background; spark_ends waits for it, and has its output and result
+  spark_check "$1" >"$WORK/$1.output" 2>&1 &
+  echo $! >"$WORK/$1.pid"
+}
+
+spark_ends() {
+  local result
+  wait "$(cat "$WORK/$1.pid")"
+  result=$?
+  cat "$WORK/$1.output"
+  return $result
 }
