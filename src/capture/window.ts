@@ -1,3 +1,5 @@
+import { giveBack } from "./give-back.ts";
+
 /** Thrown by the format parsers at the record that cannot be read; caught by the capture reader, nowhere else. */
 export class Damaged extends Error {
   override readonly name = "Damaged";
@@ -11,6 +13,8 @@ export class Damaged extends Error {
 }
 
 const SMALLEST_BUFFER = 4096;
+/** A larger buffer is given back once its record is parsed: few records are so large, and one may have 128 MiB. */
+const LARGEST_KEPT = 1 << 20;
 
 /** Parses what the window holds; false when reading on is useless. Returns only when more bytes than there are are needed. */
 export type Parse = () => boolean;
@@ -109,9 +113,26 @@ export class Window {
     this.view = this.#heldView;
     const more = this.#parse(0, this.#heldLength, parse);
     // What is left belongs to the next record: a few bytes that were looked at to tell what begins.
-    this.#held.copyWithin(0, this.start, this.#heldLength);
-    this.#heldLength -= this.start;
+    const left = this.#held.subarray(this.start, this.#heldLength);
+    this.#heldLength = left.length;
+    if (this.#held.length > LARGEST_KEPT && left.length <= SMALLEST_BUFFER) this.#giveBack(left);
+    else this.#held.copyWithin(0, this.start, this.start + left.length);
     return more;
+  }
+
+  /** How many bytes the buffer for records that a chunk's end cuts has. */
+  get heldCapacity(): number {
+    return this.#held.length;
+  }
+
+  #giveBack(left: Uint8Array): void {
+    const large = this.#held;
+    this.#held = new Uint8Array(SMALLEST_BUFFER);
+    this.#held.set(left);
+    giveBack(large);
+    this.#heldView = new DataView(this.#held.buffer);
+    this.bytes = this.#held;
+    this.view = this.#heldView;
   }
 
   #parse(start: number, end: number, parse: Parse): boolean {
@@ -136,6 +157,7 @@ export class Window {
       const larger = new Uint8Array(Math.max(length, Math.min(this.needed, 2 * length)));
       larger.set(this.#held.subarray(0, this.#heldLength));
       this.copied += this.#heldLength;
+      giveBack(this.#held);
       this.#held = larger;
       this.#heldView = new DataView(larger.buffer);
     }

@@ -1,3 +1,4 @@
+import { giveBack } from "../capture/give-back.ts";
 import type { PacketRecord } from "../decode/packet-record.ts";
 import { AddressBuilder, StringBuilder } from "./dictionary-builders.ts";
 import { NullColumns } from "./null-columns.ts";
@@ -104,6 +105,11 @@ export class PacketBatch {
 
   clear(): void {
     this.truncate(0);
+  }
+
+  /** Gives back what the frames take in memory; the batch is of no use any more. */
+  end(): void {
+    giveBack(this.#groups.packet.columns.frame.bytes);
   }
 
   /** The columns of a capture are stored for all of its rows at once, before anything else is done with them. */

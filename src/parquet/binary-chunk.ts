@@ -4,6 +4,9 @@ import type { ChunkEncoder, PageRange } from "./column-chunk.ts";
 import type { DeltaBinaryPacked } from "./delta-binary-packed.ts";
 import { Encoding } from "./format.ts";
 
+/** More bytes in a page, of which one value has nearly all, are not copied into it: a packet of some link types has up to 128 MiB. */
+const MAX_COPIED = 4 * 1024 * 1024;
+
 /**
  * BYTE_ARRAY columns without a logical type, as DELTA_LENGTH_BYTE_ARRAY (Encodings.md, "Delta-length byte array"): a page's
  * values are one slice of the column's bytes behind their lengths, which the specification prefers to PLAIN for byte arrays.
@@ -59,7 +62,17 @@ export class BinaryChunk implements ChunkEncoder {
       lengths[count++] = offsets[row + 1]! - offsets[row]!;
     }
     this.#delta.int32(lengths, 0, count, out);
-    out.append(this.#bytes.subarray(offsets[fromRow], offsets[toRow]));
+    const bytes = this.#bytesOf(fromRow, toRow);
+    if (bytes.length <= MAX_COPIED) out.append(bytes);
+  }
+
+  longTail({ fromRow, toRow }: PageRange): Uint8Array | null {
+    const bytes = this.#bytesOf(fromRow, toRow);
+    return bytes.length > MAX_COPIED ? bytes : null;
+  }
+
+  #bytesOf(fromRow: number, toRow: number): Uint8Array {
+    return this.#bytes.subarray(this.#offsets[fromRow], this.#offsets[toRow]);
   }
 
   bounds(): null {

@@ -1,3 +1,5 @@
+import { giveBack } from "../capture/give-back.ts";
+
 /** What a cleared buffer keeps at most: one huge value must not hold its memory for the rest of the process. */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024;
 
@@ -89,6 +91,7 @@ export class ByteBuffer {
   }
 
   #replace(bytes: Uint8Array<ArrayBuffer>): void {
+    giveBack(this.bytes);
     this.bytes = bytes;
     this.view = new DataView(bytes.buffer);
   }

@@ -15,6 +15,11 @@ const MIN_SAVING = 32;
 /** Pages of a longer chunk by which that is judged, and the share of each that is tried: at most a sixteenth more work. */
 const SAMPLE_PAGES = 4;
 const SAMPLE_SHARE = 16;
+/**
+ * Longer pages are compressed and handed on in pieces, so that a page of 128 MiB takes no more memory than what it is compressed to:
+ * the frames of the pieces, one after another, are Zstandard data too (RFC 8878, section 3).
+ */
+const PIECE_BYTES = 4 * 1024 * 1024;
 
 /** Writes column chunks: cuts them into pages, chooses their codec, keeps account of sizes and offsets. */
 export class ChunkWriter {
@@ -40,9 +45,14 @@ export class ChunkWriter {
       const to = Math.min(rows, from + this.#pageRows);
       this.#page.clear();
       writeDefinitionLevels(emptyBitmap, from, to, 0, this.#page);
-      this.#appendDataPage(to - from, Encoding.PLAIN, this.#page.length, this.#page.written(), output);
+      await this.#appendDataPage(
+        to - from,
+        Encoding.PLAIN,
+        this.#page.length,
+        [this.#page.written()],
+        output,
+      );
       dataPages++;
-      if (output.full) await output.drain();
     }
     const size = output.offset - dataPageOffset;
     return {
@@ -73,9 +83,11 @@ export class ChunkWriter {
     const start = output.offset;
     const hasDictionary = encoder.dictionaryEntries > 0;
     const sizes =
-      pages.length === 1
-        ? this.#writeOnePage(encoder, bitmap, pages[0]!, output)
+      pages.length === 1 && longTail(encoder, pages[0]!) === null
+        ? await this.#writeOnePage(encoder, bitmap, pages[0]!, output)
         : await this.#writePages(encoder, bitmap, pages, output);
+    // What a huge page was compressed to is given back.
+    this.#compressedPage.clear();
     return {
       codec: sizes.codec,
       encoding: encoder.encoding,
@@ -91,19 +103,19 @@ export class ChunkWriter {
   }
 
   /** A chunk of one page is compressed on trial. */
-  #writeOnePage(
+  async #writeOnePage(
     encoder: ChunkEncoder,
     bitmap: Uint8Array | null,
     page: PageRange,
     output: FileOutput,
-  ): ChunkSizes {
+  ): Promise<ChunkSizes> {
     this.#encodePage(encoder, bitmap, page);
     let dictionary: Uint8Array = this.#dictionary.written();
     let body: Uint8Array = this.#page.written();
     let codec: CompressionCodec = CompressionCodec.UNCOMPRESSED;
     if (this.#compressor !== null && dictionary.length + body.length >= MIN_COMPRESSED) {
-      const compressedBody = compressed(this.#compressor, body, this.#compressedPage);
-      const compressedDictionary = compressed(this.#compressor, dictionary, this.#compressedDictionary);
+      const compressedBody = compressed(this.#compressor, [body], this.#compressedPage);
+      const compressedDictionary = compressed(this.#compressor, [dictionary], this.#compressedDictionary);
       const compressedSize = compressedBody.length + compressedDictionary.length;
       if (isWorthIt(dictionary.length + body.length, compressedSize)) {
         codec = this.#compressor.codec;
@@ -113,7 +125,13 @@ export class ChunkWriter {
     }
     let uncompressedSize = this.#appendDictionaryPage(encoder, dictionary, output);
     const dataPageOffset = output.offset;
-    uncompressedSize += this.#appendDataPage(rowsOf(page), encoder.encoding, this.#page.length, body, output);
+    uncompressedSize += await this.#appendDataPage(
+      rowsOf(page),
+      encoder.encoding,
+      this.#page.length,
+      [body],
+      output,
+    );
     return { codec, uncompressedSize, dataPageOffset };
   }
 
@@ -127,21 +145,19 @@ export class ChunkWriter {
     const dictionary = this.#dictionary.written();
     let uncompressedSize = this.#appendDictionaryPage(
       encoder,
-      compressed(compressor, dictionary, this.#compressedDictionary),
+      compressor === null ? dictionary : compressed(compressor, [dictionary], this.#compressedDictionary),
       output,
     );
     const dataPageOffset = output.offset;
     for (const page of pages) {
-      this.#encodePage(encoder, bitmap, page);
-      const body = this.#page.written();
-      uncompressedSize += this.#appendDataPage(
+      const parts = this.#encodePage(encoder, bitmap, page);
+      uncompressedSize += await this.#appendDataPage(
         rowsOf(page),
         encoder.encoding,
-        body.length,
-        compressed(compressor, body, this.#compressedPage),
+        parts.reduce((sum, { length }) => sum + length, 0),
+        compressor === null ? parts : [compressed(compressor, parts, this.#compressedPage)],
         output,
       );
-      if (output.full) await output.drain();
     }
     return { codec: compressor?.codec ?? CompressionCodec.UNCOMPRESSED, uncompressedSize, dataPageOffset };
   }
@@ -153,32 +169,42 @@ export class ChunkWriter {
     let compressedSize = 0;
     const samples = Math.min(SAMPLE_PAGES, pages.length);
     for (let i = 0; i < samples; i++) {
-      this.#encodePage(encoder, bitmap, pages[Math.floor((i * (pages.length - 1)) / (samples - 1))]!);
-      const sample = this.#page.written().subarray(-Math.ceil(this.#page.length / SAMPLE_SHARE));
+      const page = pages[Math.floor((i * (pages.length - 1)) / Math.max(1, samples - 1))]!;
+      const last = this.#encodePage(encoder, bitmap, page).at(-1)!;
+      const sample = last.subarray(-Math.ceil(last.length / SAMPLE_SHARE));
       size += sample.length;
-      compressedSize += compressed(this.#compressor, sample, this.#compressedPage).length;
+      compressedSize += compressed(this.#compressor, [sample], this.#compressedPage).length;
     }
     return isWorthIt(size, compressedSize);
   }
 
-  #encodePage(encoder: ChunkEncoder, bitmap: Uint8Array | null, page: PageRange): void {
+  /** The page's body, which is one array but for a long tail; valid until the next page. */
+  #encodePage(encoder: ChunkEncoder, bitmap: Uint8Array | null, page: PageRange): readonly Uint8Array[] {
     this.#page.clear();
     writeDefinitionLevels(bitmap, page.fromRow, page.toRow, page.last - page.first, this.#page);
     encoder.writeValues(page, this.#page);
+    const tail = longTail(encoder, page);
+    return tail === null ? [this.#page.written()] : [this.#page.written(), tail];
   }
 
   /** Returns the page's size with its header, had it not been compressed. */
-  #appendDataPage(
+  async #appendDataPage(
     rows: number,
     encoding: Encoding,
     uncompressedSize: number,
-    body: Uint8Array,
+    body: readonly Uint8Array[],
     output: FileOutput,
-  ): number {
+  ): Promise<number> {
+    const size = body.reduce((sum, { length }) => sum + length, 0);
     this.#header.clear();
-    writeDataPageHeader(rows, encoding, uncompressedSize, body.length, this.#header);
+    writeDataPageHeader(rows, encoding, uncompressedSize, size, this.#header);
     output.append(this.#header.written());
-    output.append(body);
+    for (const part of body) {
+      for (let at = 0; at < part.length; at += PIECE_BYTES) {
+        output.append(part.subarray(at, at + PIECE_BYTES));
+        if (output.full) await output.drain();
+      }
+    }
     return this.#header.length + uncompressedSize;
   }
 
@@ -199,12 +225,19 @@ interface ChunkSizes {
   readonly dataPageOffset: number;
 }
 
-/** The page itself where there is no compressor, or no page; valid until the next use of `out`. */
-function compressed(compressor: PageCompressor | null, page: Uint8Array, out: ByteBuffer): Uint8Array {
-  if (compressor === null || page.length === 0) return page;
+/** Valid until the next use of `out`; without a byte where there is none. */
+function compressed(compressor: PageCompressor, parts: readonly Uint8Array[], out: ByteBuffer): Uint8Array {
   out.clear();
-  compressor.compress(page, out);
+  for (const part of parts) {
+    for (let at = 0; at < part.length; at += PIECE_BYTES) {
+      compressor.compress(part.subarray(at, at + PIECE_BYTES), out);
+    }
+  }
   return out.written();
+}
+
+function longTail(encoder: ChunkEncoder, page: PageRange): Uint8Array | null {
+  return encoder.longTail?.(page) ?? null;
 }
 
 const emptyBitmap = new Uint8Array(0);

@@ -31,6 +31,8 @@ export interface ChunkEncoder {
   writeDictionary(out: ByteBuffer): void;
   /** A data page's values, without definition levels. */
   writeValues(page: PageRange, out: ByteBuffer): void;
+  /** What `writeValues` leaves out of the page, which ends with it: bytes so many that they are not copied. */
+  longTail?(page: PageRange): Uint8Array | null;
   /** Null where the file's statistics have none. */
   bounds(): Bounds | null;
   /** Null where the chunk's statistics have none. */

@@ -132,7 +132,9 @@ export class PacketFiles {
   /** Gives the memory of batches without rows back. */
   #giveBack(): void {
     for (const open of this.#open.values()) {
-      if (open.batch.rows === 0) open.batch = new PacketBatch(this.#options.hashSeed);
+      if (open.batch.rows > 0) continue;
+      open.batch.end();
+      open.batch = new PacketBatch(this.#options.hashSeed);
     }
   }
 
@@ -250,6 +252,7 @@ export class PacketFiles {
     while (open.batch.rows > 0) await this.#writeRows(open);
     if (open.shared !== null) this.#written.push(await open.shared.finish());
     if (open.own !== null) this.#ownWritten.push(await open.own.finish());
+    open.batch.end();
     this.#open.delete(open.day);
     this.#lastDate = null;
   }
