@@ -160,7 +160,11 @@ function bodyOf(files: number): Uint8Array {
 }
 
 async function main(): Promise<void> {
-  const options = { "delta-rs": { type: "string" }, commits: { type: "string", default: "60" } } as const;
+  const options = {
+    "delta-rs": { type: "string" },
+    commits: { type: "string", default: "60" },
+    files: { type: "string", default: COALESCED.join() },
+  } as const;
   const { values } = parseArgs({ options });
   const commits = Number(values.commits);
   const servers = await Servers.start();
@@ -173,7 +177,7 @@ async function main(): Promise<void> {
       console.log(
         latency ? `\nput ${PUT} ms, head ${HEAD} ms, DynamoDB ${DYNAMODB} ms` : "no latency injected",
       );
-      for (const files of COALESCED) {
+      for (const files of values.files.split(",").map(Number)) {
         for (const way of ["in sequence", "next file ahead"] as const) {
           const measured = await commitsOf(servers, latency, way, files, commits);
           print(`${way}, ${files} file${files === 1 ? "" : "s"} a commit`, files, measured);
