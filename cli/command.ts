@@ -16,6 +16,8 @@ export const ExitCode = {
 export interface Terminal {
   out(text: string): void;
   err(text: string): void;
+  /** To `err`, with control characters as they are: for progress. */
+  draw(text: string): void;
   /** True when `err` is a terminal: progress is drawn only then. */
   readonly interactive: boolean;
 }
@@ -34,7 +36,7 @@ export interface Command {
   run(positionals: readonly string[], options: OptionValues, terminal: Terminal): Promise<number>;
 }
 
-/** The command line was wrong: the message says what, and help follows. */
+/** The command line was wrong: the message says what; how to get help follows. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
@@ -44,6 +46,12 @@ export function required(options: OptionValues, name: string, meaning: string): 
   const value = options[name];
   if (typeof value !== "string" || value === "") throw new UsageError(`--${name} ${meaning} is missing`);
   return value;
+}
+
+/** Throws `UsageError` for any positional argument of a command that has none. `instead` says how to name what it works on. */
+export function noPositionals(positionals: readonly string[], instead: string): void {
+  if (positionals.length > 0)
+    throw new UsageError(`no argument is expected, and there is ${positionals[0]}: ${instead}`);
 }
 
 /** The only positional argument, or a `UsageError` that says what it should be. */

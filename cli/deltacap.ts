@@ -6,7 +6,7 @@ import {
   SupersededError,
   TableRefusedError,
 } from "../src/errors.ts";
-import { SettingError } from "../src/settings.ts";
+import { engineInfo, SettingError } from "../src/settings.ts";
 import { type Command, ExitCode, type Terminal, UsageError } from "./command.ts";
 import { checkpoint } from "./commands/checkpoint.ts";
 import { convert } from "./commands/convert.ts";
@@ -19,6 +19,7 @@ import { log } from "./commands/log.ts";
 import { optimize } from "./commands/optimize.ts";
 import { sql } from "./commands/sql.ts";
 import { vacuum } from "./commands/vacuum.ts";
+import { printable } from "./printable.ts";
 import type { OpenStack } from "./stack.ts";
 
 /** Those that work on files and tables: none loads AWS's clients before it needs them. */
@@ -34,8 +35,13 @@ const tableCommands = (open?: OpenStack): readonly Command[] => [
 ];
 
 /** Runs the command line and returns the exit code. `open` finds the stack that a command names: by default in AWS. */
-export async function main(argv: readonly string[], terminal: Terminal, open?: OpenStack): Promise<number> {
+export async function main(argv: readonly string[], raw: Terminal, open?: OpenStack): Promise<number> {
+  const terminal = printing(raw);
   const [name, ...args] = argv;
+  if (name === "--version" || name === "-V") {
+    terminal.out(`${engineInfo}\n`);
+    return ExitCode.ok;
+  }
   const commands = [...tableCommands(open)];
   if (!commands.some((command) => command.name === name)) {
     const { stackCommands } = await import("./stack-commands.ts");
@@ -47,7 +53,7 @@ export async function main(argv: readonly string[], terminal: Terminal, open?: O
   }
   const command = commands.find((candidate) => candidate.name === name);
   if (command === undefined) {
-    terminal.err(`deltacap: there is no command "${name}"\n\n${overview(commands)}`);
+    terminal.err(`deltacap: there is no command "${name}"\ndeltacap --help lists the commands\n`);
     return ExitCode.usage;
   }
   try {
@@ -65,7 +71,7 @@ export async function main(argv: readonly string[], terminal: Terminal, open?: O
 function parse(command: Command, args: readonly string[]) {
   try {
     return parseArgs({
-      args: [...args],
+      args: joinedNumbers(args),
       allowPositionals: true,
       options: { ...command.options, help: { type: "boolean", short: "h" } },
     }) as { values: Record<string, string | boolean | undefined>; positionals: string[] };
@@ -74,9 +80,33 @@ function parse(command: Command, args: readonly string[]) {
   }
 }
 
+/** The terminal, but for control characters: names and comments of captures may hold any. */
+function printing(terminal: Terminal): Terminal {
+  return {
+    out: (text) => terminal.out(printable(text)),
+    err: (text) => terminal.err(printable(text)),
+    draw: (text) => terminal.draw(text),
+    interactive: terminal.interactive,
+  };
+}
+
+/** `--jobs -1` as `--jobs=-1`: no option is called so, and its command then says what it expects. */
+function joinedNumbers(args: readonly string[]): string[] {
+  const joined: string[] = [];
+  for (const arg of args) {
+    const option = joined.at(-1);
+    if (/^-\d/.test(arg) && option !== undefined && /^--?[a-z][a-z-]*$/.test(option)) {
+      joined[joined.length - 1] = option.startsWith("--") ? `${option}=${arg}` : `${option}${arg}`;
+    } else joined.push(arg);
+  }
+  return joined;
+}
+
 function explain(command: Command, error: unknown, terminal: Terminal): number {
   if (error instanceof UsageError) {
-    terminal.err(`deltacap ${command.name}: ${error.message}\n\n${command.help}`);
+    terminal.err(
+      `deltacap ${command.name}: ${error.message}\ndeltacap ${command.name} --help explains the command\n`,
+    );
     return ExitCode.usage;
   }
   if (error instanceof SettingError) {
@@ -113,6 +143,6 @@ Usage: deltacap COMMAND [ARGUMENTS]
 
 ${lines.join("\n")}
 
-deltacap COMMAND --help explains a command.
+deltacap COMMAND --help explains a command; deltacap --version tells the version.
 `;
 }

@@ -45,7 +45,7 @@ export async function s3Table(uri: string, options: OptionValues): Promise<Maint
   const clients = createClients(typeof region === "string" ? { region } : {});
   const table = deployedTable(clients, settings);
   const snapshot = await readSnapshot(table.log).catch((error: unknown) => {
-    throw regionExplained(error);
+    throw regionExplained(error, { option: true });
   });
   if (snapshot === null) throw new UsageError(`${uri} is no Delta table: it has no _delta_log`);
   if (settings.logStore === "conditional") await requireConditional(uri, table);

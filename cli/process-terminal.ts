@@ -4,5 +4,6 @@ import type { Terminal } from "./command.ts";
 export const processTerminal: Terminal = {
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
+  draw: (text) => void process.stderr.write(text),
   interactive: process.stderr.isTTY === true,
 };

@@ -1,4 +1,5 @@
 import type { Terminal } from "./command.ts";
+import { oneLine } from "./printable.ts";
 
 /** Redraws are at least this far apart: drawing must cost nothing beside the work. */
 const REDRAW_MS = 100;
@@ -18,12 +19,12 @@ export class Progress {
     if (!this.#terminal.interactive || nowMs - this.#drawnMs < REDRAW_MS) return;
     this.#drawnMs = nowMs;
     this.#drawn = true;
-    this.#terminal.err(`\r\x1b[K${text().slice(0, 100)}`);
+    this.#terminal.draw(`\r\x1b[K${oneLine(text()).slice(0, 100)}`);
   }
 
   /** Removes the line, before something else is printed. */
   clear(): void {
-    if (this.#drawn) this.#terminal.err("\r\x1b[K");
+    if (this.#drawn) this.#terminal.draw("\r\x1b[K");
     this.#drawn = false;
     this.#drawnMs = 0;
   }
@@ -34,7 +35,8 @@ export function count(value: number): string {
   return value.toLocaleString("en-US");
 }
 
-/** `12.3 MB`. */
+/** `12.3 MB`; below that as many digits as tell something: `0.073 MB`. */
 export function megabytes(bytes: number): string {
-  return `${(bytes / 1e6).toFixed(1)} MB`;
+  const value = bytes / 1e6;
+  return `${value === 0 || value >= 1 ? value.toFixed(1) : value.toFixed(Math.min(6, 2 - Math.ceil(Math.log10(value))))} MB`;
 }

@@ -67,7 +67,7 @@ export const deployedStack: OpenStack = async (name, region) => {
   const where = region === null ? {} : { region };
   const stackClients = createStackClients(where);
   const outputs = await stackOutputs(stackClients.cloudformation, name).catch((error: unknown) => {
-    throw regionExplained(error);
+    throw regionExplained(error, { option: true });
   });
   if (outputs === null) {
     throw new UsageError(

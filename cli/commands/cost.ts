@@ -1,6 +1,13 @@
 import { type CostLine, costAssumptions, type FleetCost, fleetCost } from "../../src/fleet-cost.ts";
 import { prices, pricesAsOf } from "../../src/list-prices.ts";
-import { type Command, ExitCode, type OptionValues, required, UsageError } from "../command.ts";
+import {
+  type Command,
+  ExitCode,
+  noPositionals,
+  type OptionValues,
+  required,
+  UsageError,
+} from "../command.ts";
 import { textTable } from "../text-table.ts";
 
 export const cost: Command = {
@@ -27,8 +34,7 @@ shows each service's share. What is kept in S3 is named apart: it depends on how
     json: { type: "boolean" },
   },
   run: async (positionals, options, terminal) => {
-    if (positionals.length > 0)
-      throw new UsageError(`cost takes options only, and there is ${positionals[0]}`);
+    noPositionals(positionals, "the fleet is told by options");
     const bundle = options.bundle === undefined ? 1 : amount(options, "bundle");
     const fleet = {
       vehicles: amount(options, "vehicles"),

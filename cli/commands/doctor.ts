@@ -1,5 +1,5 @@
 import { AccountResources } from "../../src/aws/account-resources.ts";
-import { type Command, ExitCode, UsageError } from "../command.ts";
+import { type Command, ExitCode, noPositionals } from "../command.ts";
 import { diagnose, type Finding } from "../diagnosis.ts";
 import { type OpenStack, stackOf, stackOptions, stackOptionsHelp } from "../stack.ts";
 
@@ -18,10 +18,7 @@ Exits 0 when all is well, 3 when there is a problem, or a check that could not b
 `,
   options: stackOptions,
   run: async (positionals, options, terminal) => {
-    if (positionals.length > 0)
-      throw new UsageError(
-        `no argument is expected, and there is ${positionals[0]}: the stack is --stack NAME`,
-      );
+    noPositionals(positionals, "the stack is --stack NAME");
     const stack = await stackOf(open, options);
     const findings = await diagnose(stack, new AccountResources(stack.clients));
     const inState = (state: Finding["state"]) => findings.filter((finding) => finding.state === state).length;

@@ -12,6 +12,7 @@ import {
 import { type Command, ExitCode, onlyPositional, required, UsageError } from "../command.ts";
 import { downloadHelp, downloadOptions, downloadSettings } from "../download.ts";
 import { quoted } from "../duckdb.ts";
+import { openingFailed } from "../duckdb-errors.ts";
 import { writeOutput } from "../output-file.ts";
 import { count } from "../progress.ts";
 import { openPackets, readableTable } from "../readable-table.ts";
@@ -42,7 +43,9 @@ ${downloadHelp}
     const output = resolve(required(options, "output", "OUT.pcap or OUT.pcapng"));
     const format = captureFormat(output);
     const download = downloadSettings(options, terminal);
-    const { connection, close } = await openPackets(table, { ...download, capture });
+    const { connection, close } = await openPackets(table, { ...download, capture }).catch((error) => {
+      throw openingFailed(error);
+    });
     try {
       const source = await sourceOf(connection, capture, options.source as string | undefined);
       const writer =
@@ -50,6 +53,8 @@ ${downloadHelp}
       const packets = await writeCapture(connection, source, output, writer);
       terminal.out(`${output}: ${count(packets)} packets\n`);
       return ExitCode.ok;
+    } catch (error) {
+      throw openingFailed(error);
     } finally {
       await close();
     }

@@ -10,6 +10,7 @@ import { nodeDecompressors } from "../../src/node/compression.ts";
 import { converterDefaults } from "../../src/settings.ts";
 import { type Command, ExitCode, onlyPositional } from "../command.ts";
 import { readableFiles } from "../live-files.ts";
+import { oneLine } from "../printable.ts";
 import { count, megabytes } from "../progress.ts";
 import { isS3, readableTable } from "../readable-table.ts";
 
@@ -51,14 +52,15 @@ async function isFolder(path: string): Promise<boolean> {
 
 function line(name: string, value: unknown): string {
   const label = name.replaceAll("_", " ").padEnd(14);
-  if (Array.isArray(value))
+  if (Array.isArray(value) && value.length > 0)
     return value.map((item, i) => (i === 0 ? label : " ".repeat(14)) + text(item)).join("\n");
   return label + text(value);
 }
 
 function text(value: unknown): string {
   if (typeof value === "number") return count(value);
-  return typeof value === "string" ? value : JSON.stringify(value);
+  if (Array.isArray(value)) return "none";
+  return oneLine(typeof value === "string" ? value : JSON.stringify(value));
 }
 
 async function inspectTable(table: string) {
@@ -111,26 +113,35 @@ async function inspectCapture(path: string, chunks: AsyncIterable<Uint8Array>) {
 
 /** Earliest and latest packet. */
 class TimeRange {
-  #firstKey = Number.POSITIVE_INFINITY;
-  #lastKey = Number.NEGATIVE_INFINITY;
-  first: string | null = null;
-  last: string | null = null;
+  #first: Time | null = null;
+  #last: Time | null = null;
+
+  get first(): string | null {
+    return this.#first === null ? null : timeText(this.#first);
+  }
+
+  get last(): string | null {
+    return this.#last === null ? null : timeText(this.#last);
+  }
 
   add(frame: Frame): void {
     if (!frame.hasTime) return;
-    // To the second: enough to tell which is earlier, but for packets of the same second, whose order does not matter here.
-    if (frame.seconds < this.#firstKey) {
-      this.#firstKey = frame.seconds;
-      this.first = timeText(frame);
-    }
-    if (frame.seconds >= this.#lastKey) {
-      this.#lastKey = frame.seconds;
-      this.last = timeText(frame);
-    }
+    if (this.#first === null || isBefore(frame, this.#first)) this.#first = timeOf(frame);
+    if (this.#last === null || isBefore(this.#last, frame)) this.#last = timeOf(frame);
   }
 }
 
-function timeText(frame: Frame): string {
+type Time = Pick<Frame, "seconds" | "nanoseconds">;
+
+function timeOf({ seconds, nanoseconds }: Frame): Time {
+  return { seconds, nanoseconds };
+}
+
+function isBefore(a: Time, b: Time): boolean {
+  return a.seconds < b.seconds || (a.seconds === b.seconds && a.nanoseconds < b.nanoseconds);
+}
+
+function timeText(frame: Time): string {
   const second = new Date(frame.seconds * 1000).toISOString().slice(0, 19);
   return `${second}.${String(frame.nanoseconds).padStart(9, "0")}Z`;
 }

@@ -1,5 +1,12 @@
 import type { PipelineState } from "../../src/aws/pipeline-switch.ts";
-import { type Command, ExitCode, type OptionValues, type Terminal, UsageError } from "../command.ts";
+import {
+  type Command,
+  ExitCode,
+  noPositionals,
+  type OptionValues,
+  type Terminal,
+  UsageError,
+} from "../command.ts";
 import { type OpenStack, stackOf, stackOptions, stackOptionsHelp } from "../stack.ts";
 
 const parts = ["converter", "committer"] as const;
@@ -45,10 +52,7 @@ async function switched(
   terminal: Terminal,
 ): Promise<number> {
   const { only } = options;
-  if (positionals.length > 0)
-    throw new UsageError(
-      `no argument is expected, and there is ${positionals[0]}: the stack is --stack NAME`,
-    );
+  noPositionals(positionals, "the stack is --stack NAME");
   if (only !== undefined && !parts.some((part) => part === only))
     throw new UsageError(`--only ${only}: converter or committer is expected`);
   const { name, pipeline } = await stackOf(open, options);

@@ -1,5 +1,6 @@
 import { type Command, ExitCode, UsageError } from "../command.ts";
 import { downloadHelp, downloadOptions, downloadSettings } from "../download.ts";
+import { openingFailed, queryFailed } from "../duckdb-errors.ts";
 import { openPackets, readableTable } from "../readable-table.ts";
 import { textTable } from "../text-table.ts";
 
@@ -23,7 +24,9 @@ Example: deltacap sql T "select vehicle_id, count(*) as packets from packets gro
     if (more.length > 0)
       throw new UsageError(`one query is expected: put it in quotes (there is also ${more[0]})`);
     const download = downloadSettings(options, terminal);
-    const { connection, close } = await openPackets(await readableTable(folder), download);
+    const { connection, close } = await openPackets(await readableTable(folder), download).catch((error) => {
+      throw openingFailed(error);
+    });
     try {
       const result = await connection.runAndReadAll(query);
       const names = result.deduplicatedColumnNames();
@@ -36,7 +39,7 @@ Example: deltacap sql T "select vehicle_id, count(*) as packets from packets gro
       }
       return ExitCode.ok;
     } catch (error) {
-      throw new UsageError(`the query failed: ${error instanceof Error ? error.message : String(error)}`);
+      throw queryFailed(error);
     } finally {
       await close();
     }

@@ -1,6 +1,6 @@
 import { deployedLedger, deployedTable } from "../../src/aws/deployed-table.ts";
 import { type QueueDepth, queueDepth } from "../../src/aws/queue-depth.ts";
-import { type Command, ExitCode, UsageError } from "../command.ts";
+import { type Command, ExitCode, noPositionals } from "../command.ts";
 import { duration, newestCommit } from "../newest-commit.ts";
 import { count } from "../progress.ts";
 import { type DeployedStack, type OpenStack, stackOf, stackOptions, stackOptionsHelp } from "../stack.ts";
@@ -19,10 +19,7 @@ ${stackOptionsHelp}
 `,
   options: stackOptions,
   run: async (positionals, options, terminal) => {
-    if (positionals.length > 0)
-      throw new UsageError(
-        `no argument is expected, and there is ${positionals[0]}: the stack is --stack NAME`,
-      );
+    noPositionals(positionals, "the stack is --stack NAME");
     const stack = await stackOf(open, options);
     const facts = await factsOf(stack);
     terminal.out(options.json === true ? `${JSON.stringify(facts)}\n` : described(facts, stack.now()));

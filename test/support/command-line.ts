@@ -15,6 +15,8 @@ export class RecordingTerminal implements Terminal {
   readonly err = (text: string): void => {
     this.watched += text;
   };
+
+  readonly draw = this.err;
 }
 
 /** Runs the command line in this process. */

@@ -49,7 +49,7 @@ async function obey(order: Order): Promise<object> {
   const out = (part: string) => {
     text += part;
   };
-  return { exit: await main(order.run, { out, err: out, interactive: false }), text };
+  return { exit: await main(order.run, { out, err: out, draw: out, interactive: false }), text };
 }
 
 async function ingest(order: Ingest): Promise<object> {
