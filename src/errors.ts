@@ -11,6 +11,12 @@ export class RetryableError extends Error {
   override readonly name = "RetryableError";
 }
 
+/**
+ * A `RetryableError` of a write that certainly did not happen, and never will: where it was a commit, its outcome is known. Other
+ * errors of a write leave that open.
+ */
+export class NothingWrittenError extends RetryableError {}
+
 /** See {@link RetryableError}. `offset` is the byte position in the input where it became clear, 0 when it has none. */
 export class RejectedError extends Error {
   override readonly name = "RejectedError";

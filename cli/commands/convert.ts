@@ -1,4 +1,3 @@
-import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { readCapture } from "../../src/capture/read-capture.ts";
@@ -6,7 +5,6 @@ import { type CaptureColumns, PacketBatch } from "../../src/columns/packet-batch
 import { PacketDecoder } from "../../src/decode/packet-decoder.ts";
 import { RejectedError } from "../../src/errors.ts";
 import { FileCaptureStore, fileSource } from "../../src/local/file-capture-store.ts";
-import { translated } from "../../src/local/system-errors.ts";
 import { KeyPattern } from "../../src/manifest/key-pattern.ts";
 import { sourceId } from "../../src/manifest/source-id.ts";
 import { nodeDecompressors } from "../../src/node/compression.ts";
@@ -16,6 +14,7 @@ import { fileColumns } from "../../src/parquet/parquet-file.ts";
 import { converterDefaults, defaultKeyPattern } from "../../src/settings.ts";
 import { type Command, ExitCode, onlyPositional, required, UsageError } from "../command.ts";
 import { writeOutput } from "../output-file.ts";
+import { statOf } from "../paths.ts";
 import { count, megabytes } from "../progress.ts";
 
 export const convert: Command = {
@@ -54,13 +53,9 @@ table's partition). A damaged capture gives the packets before the damage, and e
 };
 
 async function fileSize(path: string): Promise<number> {
-  try {
-    const found = await stat(path);
-    if (!found.isFile()) throw new UsageError(`${path} is no file`);
-    return found.size;
-  } catch (error) {
-    throw translated(error, `cannot read ${path}`);
-  }
+  const found = await statOf(path);
+  if (!found.isFile()) throw new UsageError(`${path} is no file, and it is read twice`);
+  return found.size;
 }
 
 interface Written {

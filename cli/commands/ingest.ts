@@ -1,10 +1,13 @@
+import { stat } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { CaptureSource } from "../../src/capture/capture-store.ts";
 import { type CheckpointResult, checkpointTable } from "../../src/checkpoint-table.ts";
 import type { Committer } from "../../src/commit-manifests.ts";
 import type { CaptureResult } from "../../src/convert-captures.ts";
+import { listVersions } from "../../src/delta/snapshot.ts";
 import { RetryableError } from "../../src/errors.ts";
-import { fileSource, findFiles } from "../../src/local/file-capture-store.ts";
+import { fileSource, findFiles, type PassedOver } from "../../src/local/file-capture-store.ts";
+import { isNotFound, translated } from "../../src/local/system-errors.ts";
 import { KeyPattern } from "../../src/manifest/key-pattern.ts";
 import type { Manifest, ManifestSource } from "../../src/manifest/manifest.ts";
 import { defaultKeyPattern, functionDefaults } from "../../src/settings.ts";
@@ -18,6 +21,8 @@ import {
 } from "../command.ts";
 import { Converters } from "../converters.ts";
 import { localTable } from "../local-table.ts";
+import { requireThere } from "../paths.ts";
+import { oneLine } from "../printable.ts";
 import { count, Progress } from "../progress.ts";
 
 /** Captures converted and committed together: large enough for few versions, small enough to lose little to a crash. */
@@ -41,7 +46,11 @@ there is none. What is in the table already is left out: running it again adds n
   --jobs N           processes that convert at once; default 1
   --json             one JSON event a line; the last one sums up
 
-Exit: 0 all was ingested, 1 captures were rejected or damaged (each is named), 2 wrong use, 3 not the captures' fault.
+Hidden files and folders are passed over, and so is the table's own folder. Offsets in a compressed capture are counted after
+decompression.
+
+Exit: 0 all was ingested, 1 captures were rejected or damaged, or could not be read as files (each is named), 2 wrong use,
+3 not the captures' fault.
 `,
   options: {
     table: { type: "string" },
@@ -54,15 +63,13 @@ Exit: 0 all was ingested, 1 captures were rejected or damaged (each is named), 2
     if (paths.length === 0) throw new UsageError("PATH is missing: name captures, or folders of captures");
     const jobs = jobCount(options);
     const pattern = keyPattern(options);
-    const sources: CaptureSource[] = [];
+    await requireFolder(folder);
     const progress = new Progress(terminal);
-    for (const path of paths) {
-      for await (const file of findFiles(path, folder)) {
-        sources.push(await fileSource(file, pattern));
-        progress.show(() => `found ${count(sources.length)} captures`);
-      }
-    }
+    const { sources, passedOver } = await findSources(paths, folder, pattern, progress);
     const report = new Report(terminal, progress, options.json === true, sources.length);
+    for (const found of passedOver) report.passedOver(found);
+    if (sources.length > 0 && sources.every(({ vehicleId }) => vehicleId === null))
+      report.noVehicles(pattern);
     const converters = new Converters(folder, jobs, (result) => report.capture(result));
     try {
       await ingestAll(sources, folder, converters, report);
@@ -73,6 +80,44 @@ Exit: 0 all was ingested, 1 captures were rejected or damaged (each is named), 2
     return report.finish();
   },
 };
+
+/** What is no folder can be no table: found out before anything is written. */
+async function requireFolder(folder: string): Promise<void> {
+  try {
+    if (!(await stat(folder)).isDirectory())
+      throw new UsageError(`--table ${folder}: it is a file, and a folder is expected`);
+  } catch (error) {
+    if (!isNotFound(error)) throw translated(error, `cannot look at ${folder}`);
+  }
+}
+
+/** Each file once, by whichever of the paths it is found first. */
+async function findSources(
+  paths: readonly string[],
+  leaveOut: string,
+  pattern: KeyPattern,
+  progress: Progress,
+): Promise<{ readonly sources: CaptureSource[]; readonly passedOver: readonly PassedOver[] }> {
+  for (const path of paths) await requireThere(path);
+  const sources: CaptureSource[] = [];
+  const passedOver: PassedOver[] = [];
+  const seen = new Set<string>();
+  for (const path of paths) {
+    for await (const file of findFiles(path, leaveOut, (found) => passedOver.push(found))) {
+      if (seen.has(file.path)) continue;
+      seen.add(file.path);
+      try {
+        sources.push(await fileSource(file, pattern));
+      } catch (error) {
+        // One that cannot be read costs only itself.
+        if (!(error instanceof RetryableError)) throw error;
+        passedOver.push({ path: file.path, reason: error.message });
+      }
+      progress.show(() => `found ${count(sources.length)} captures`);
+    }
+  }
+  return { sources, passedOver };
+}
 
 /** The captures are in the table, whatever becomes of it: a failure is told, and the next run tries again. */
 async function checkpointIfDue(folder: string): Promise<CheckpointResult | { error: string }> {
@@ -120,10 +165,14 @@ async function ingestAll(
     }
     for await (const { manifest } of converters.convert(batches(remaining))) {
       if (manifest !== null) await commit(manifest, committer, report);
+      report.version = committer.version;
     }
     const sentBack = new Set(again.splice(0).map((source) => source.capture));
     remaining = remaining.filter((source) => sentBack.has(source.capture));
   }
+  // What others ingested meanwhile may be what was left out here.
+  report.version =
+    (await listVersions(localTable(folder).log, committer.version)).at(-1) ?? committer.version;
 }
 
 async function commit(manifest: Manifest, committer: Committer, report: Report): Promise<void> {
@@ -165,6 +214,7 @@ class Report {
   readonly #total: number;
   readonly #rejected: Fault[] = [];
   readonly #damaged: Fault[] = [];
+  readonly #passedOver: PassedOver[] = [];
   readonly #failed: { capture: string; reason: string }[] = [];
   #seen = 0;
   #ingested = 0;
@@ -178,6 +228,19 @@ class Report {
     this.#progress = progress;
     this.#json = json;
     this.#total = total;
+  }
+
+  passedOver(found: PassedOver): void {
+    this.#passedOver.push(found);
+    this.#event({ event: "passed over", ...found });
+  }
+
+  /** It would be noticed only when somebody asks for a vehicle. */
+  noVehicles(pattern: KeyPattern): void {
+    this.#progress.clear();
+    this.#terminal.err(
+      `note: no capture's path matches the key pattern ${pattern.text}, so that vehicle_id is null in all rows: name as PATH the folder of the vehicles' folders, or give --key-pattern\n`,
+    );
   }
 
   capture(result: CaptureResult): void {
@@ -246,7 +309,8 @@ class Report {
     if (this.#json) this.#terminal.out(`${JSON.stringify(this.#summary())}\n`);
     else this.#print();
     if (this.#failed.length > 0) return ExitCode.environment;
-    return this.#rejected.length + this.#damaged.length > 0 ? ExitCode.captures : ExitCode.ok;
+    const faults = this.#rejected.length + this.#damaged.length + this.#passedOver.length;
+    return faults > 0 ? ExitCode.captures : ExitCode.ok;
   }
 
   #event(value: object): void {
@@ -262,23 +326,23 @@ class Report {
       empty: this.#empty,
       packets: this.#packets,
       version: this.version,
+      ...(this.#passedOver.length === 0 ? {} : { passed_over: this.#passedOver }),
       ...(this.#failed.length === 0 ? {} : { failed: this.#failed }),
     };
   }
 
   #print(): void {
-    const { out } = this.#terminal;
+    const out = (line: string) => this.#terminal.out(`${oneLine(line)}\n`);
+    for (const { path, reason } of this.#passedOver) out(`left out  ${path}: ${reason}`);
     for (const { capture, reason, offset } of this.#rejected) {
-      out(`rejected  ${shown(capture)} at byte ${offset}: ${reason}\n`);
+      out(`rejected  ${shown(capture)} at byte ${offset}: ${reason}`);
     }
     for (const { capture, reason, offset } of this.#damaged) {
-      out(
-        `damaged   ${shown(capture)} at byte ${offset}: ${reason}; the packets before it are in the table\n`,
-      );
+      out(`damaged   ${shown(capture)} at byte ${offset}: ${reason}; the packets before it are in the table`);
     }
-    for (const { capture, reason } of this.#failed) out(`failed    ${shown(capture)}: ${reason}\n`);
+    for (const { capture, reason } of this.#failed) out(`failed    ${shown(capture)}: ${reason}`);
     out(
-      `${count(this.#ingested)} captures ingested with ${count(this.#packets)} packets, ${count(this.#duplicates)} were in the table already, ${count(this.#rejected.length)} rejected, ${count(this.#damaged.length)} damaged, ${count(this.#empty)} empty; the table is at version ${this.version ?? "none"}\n`,
+      `${count(this.#ingested)} captures ingested with ${count(this.#packets)} packets, ${count(this.#duplicates)} were in the table already, ${count(this.#rejected.length)} rejected, ${count(this.#damaged.length)} damaged, ${count(this.#empty)} empty${this.#passedOver.length === 0 ? "" : `, ${count(this.#passedOver.length)} left out`}; the table is at version ${this.version ?? "none"}`,
     );
   }
 }

@@ -1,4 +1,3 @@
-import { stat } from "node:fs/promises";
 import { CaptureReader } from "../../src/capture/capture-reader.ts";
 import type { Frame } from "../../src/capture/frame.ts";
 import { readInto } from "../../src/capture/read-capture.ts";
@@ -10,6 +9,7 @@ import { nodeDecompressors } from "../../src/node/compression.ts";
 import { converterDefaults } from "../../src/settings.ts";
 import { type Command, ExitCode, onlyPositional } from "../command.ts";
 import { readableFiles } from "../live-files.ts";
+import { statOf } from "../paths.ts";
 import { oneLine } from "../printable.ts";
 import { count, megabytes } from "../progress.ts";
 import { isS3, readableTable } from "../readable-table.ts";
@@ -37,17 +37,18 @@ version, files, rows, bytes and dates. A table is a folder; either may be an s3:
 
 /** Null for what is a table, if it is anything. */
 async function captureChunks(path: string): Promise<AsyncIterable<Uint8Array> | null> {
-  if (!isS3(path)) return (await isFolder(path)) ? null : fileChunks(path);
+  if (!isS3(path)) return (await statOf(path)).isDirectory() ? null : readable(fileChunks(path), path);
   // Only here: loading AWS's clients takes some 0.1 s.
   const { s3Capture } = await import("../s3-capture.ts");
   return await s3Capture(path);
 }
 
-async function isFolder(path: string): Promise<boolean> {
-  const found = await stat(path).catch((error: unknown) => {
+async function* readable(chunks: AsyncIterable<Uint8Array>, path: string): AsyncIterable<Uint8Array> {
+  try {
+    yield* chunks;
+  } catch (error) {
     throw translated(error, `cannot read ${path}`);
-  });
-  return found.isDirectory();
+  }
 }
 
 function line(name: string, value: unknown): string {

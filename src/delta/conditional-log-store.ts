@@ -1,4 +1,4 @@
-import { CommitInDoubtError, RetryableError } from "../errors.ts";
+import { CommitInDoubtError, NothingWrittenError, RetryableError } from "../errors.ts";
 import type { ObjectStore } from "../manifest/object-store.ts";
 import { parseActions } from "./actions.ts";
 import { type CommitOutcome, commitFileName, type LogFile, type LogStore } from "./log-store.ts";
@@ -41,7 +41,7 @@ export class ConditionalLogStore implements LogStore {
       // The commit point.
       if ((await this.#store.putIfAbsent(LOG_FOLDER + name, body)) === "created") return "committed";
     } catch (error) {
-      if (!(error instanceof RetryableError)) throw error;
+      if (!(error instanceof RetryableError) || error instanceof NothingWrittenError) throw error;
       failure = error;
     }
     // A put whose answer was lost, and one that was sent again and then found its own file, have succeeded.

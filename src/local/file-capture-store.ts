@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
-import { readdir, stat } from "node:fs/promises";
+import type { Stats } from "node:fs";
+import { lstat, readdir, stat } from "node:fs/promises";
 import { basename, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { CaptureSource, CaptureStore } from "../capture/capture-store.ts";
-import { SupersededError } from "../errors.ts";
+import { RetryableError, SupersededError } from "../errors.ts";
 import type { KeyPattern } from "../manifest/key-pattern.ts";
 import { fileChunks } from "./file-chunks.ts";
 import { isNotFound, translated } from "./system-errors.ts";
@@ -60,53 +61,103 @@ export interface FoundFile {
   readonly size: number;
 }
 
+/** What cannot be read as a capture, and why: it costs only itself. */
+export interface PassedOver {
+  readonly path: string;
+  readonly reason: string;
+}
+
 /**
- * Files below `path` (a file or a folder) in the order of their names, without hidden ones. Symbolic links to files are
- * followed, to folders are not: a walk must end. Throws `RetryableError` where the system refuses.
+ * Files below `path` (a file or a folder) in the order of their names, without hidden ones and the folder `leaveOut`. Symbolic links
+ * to files are followed, to folders are not: a walk must end. What is there and is none of these goes to `onPassedOver`. Throws
+ * `RetryableError` where `path` itself is not there.
  */
-export async function* findFiles(path: string, leaveOut: string): AsyncIterable<FoundFile> {
+export async function* findFiles(
+  path: string,
+  leaveOut: string,
+  onPassedOver: (passedOver: PassedOver) => void,
+): AsyncIterable<FoundFile> {
   const root = resolve(path);
-  const found = await describe(root);
-  if (found.isFile()) yield { path: root, key: basename(root), size: found.size };
-  else if (found.isDirectory()) yield* walk(root, root, resolve(leaveOut));
-}
-
-async function* walk(folder: string, root: string, leaveOut: string): AsyncIterable<FoundFile> {
-  if (folder === leaveOut) return;
-  let entries: import("node:fs").Dirent[];
   try {
-    entries = await readdir(folder, { withFileTypes: true });
+    const found = await stat(root);
+    if (found.isFile()) yield { path: root, key: basename(root), size: found.size };
+    else if (found.isDirectory()) yield* walk(root, root, resolve(leaveOut), onPassedOver);
+    else onPassedOver({ path: root, reason: kindOf(found) });
   } catch (error) {
-    throw translated(error, `cannot list ${folder}`);
-  }
-  entries.sort((a, b) => (a.name < b.name ? -1 : 1));
-  for (const entry of entries) {
-    if (entry.name.startsWith(".")) continue;
-    const path = join(folder, entry.name);
-    if (entry.isDirectory()) yield* walk(path, root, leaveOut);
-    else {
-      const found = await describeIfThere(path);
-      if (found?.isFile()) yield { path, key: relative(root, path).split(sep).join("/"), size: found.size };
-    }
+    if (isNotFound(error)) throw translated(error, `cannot read ${root}`);
+    onPassedOver({ path: root, reason: refusal(error) });
   }
 }
 
-/** Null for a file that vanished since it was listed, and for a link to nowhere. */
-async function describeIfThere(path: string) {
+async function* walk(
+  folder: string,
+  root: string,
+  leaveOut: string,
+  onPassedOver: (passedOver: PassedOver) => void,
+): AsyncIterable<FoundFile> {
+  if (folder === leaveOut) return;
+  let names: Buffer[];
+  try {
+    // As bytes: a name that is no UTF-8 would come back as another one, under which there is nothing.
+    names = await readdir(folder, { encoding: "buffer" });
+  } catch (error) {
+    onPassedOver({ path: folder, reason: refusal(error) });
+    return;
+  }
+  for (const { name, isUtf8 } of names.map(decoded).sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    if (name.startsWith(".")) continue;
+    const path = join(folder, name);
+    if (!isUtf8) {
+      onPassedOver({ path, reason: "its name is no UTF-8, and the table's column capture is: rename it" });
+      continue;
+    }
+    const found = await describe(path);
+    if (found === "folder") yield* walk(path, root, leaveOut, onPassedOver);
+    else if (typeof found === "string") onPassedOver({ path, reason: found });
+    else if (found !== null) yield { path, key: relative(root, path).split(sep).join("/"), size: found.size };
+  }
+}
+
+function decoded(bytes: Buffer): { readonly name: string; readonly isUtf8: boolean } {
+  const name = bytes.toString();
+  return { name, isUtf8: Buffer.from(name).equals(bytes) };
+}
+
+/** A file's size, "folder", or why it is passed over; null where it vanished since it was listed. */
+async function describe(path: string): Promise<{ readonly size: number } | "folder" | string | null> {
+  try {
+    const itself = await lstat(path);
+    if (itself.isDirectory()) return "folder";
+    if (!itself.isSymbolicLink()) return itself.isFile() ? itself : kindOf(itself);
+    const target = await statIfThere(path);
+    if (target === null) return "a link to nowhere";
+    if (target.isDirectory()) return "links to folders are not followed: name the folder itself";
+    return target.isFile() ? target : kindOf(target);
+  } catch (error) {
+    return isNotFound(error) ? null : refusal(error);
+  }
+}
+
+async function statIfThere(path: string): Promise<Stats | null> {
   try {
     return await stat(path);
   } catch (error) {
     if (isNotFound(error)) return null;
-    throw translated(error, `cannot read ${path}`);
+    throw error;
   }
 }
 
-async function describe(path: string) {
-  try {
-    return await stat(path);
-  } catch (error) {
-    throw translated(error, `cannot read ${path}`);
-  }
+/** What is neither a file nor a folder. */
+function kindOf(found: Stats): string {
+  const kind = found.isFIFO() ? "a pipe" : found.isSocket() ? "a socket" : "a device";
+  return `${kind}, and a file is needed: it is read twice`;
+}
+
+/** What the system refused, without a path. */
+function refusal(error: unknown): string {
+  const refused = translated(error, "cannot be read");
+  if (refused instanceof RetryableError) return refused.message;
+  throw error;
 }
 
 /**

@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import { type FileHandle, link, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { compareUtf8 } from "../columns/statistics.ts";
-import { RetryableError } from "../errors.ts";
+import { NothingWrittenError, RetryableError } from "../errors.ts";
 import type { ObjectInfo, ObjectStore, ObjectWriter } from "../manifest/object-store.ts";
-import { isExisting, isNotFound, isUnsupported, translated } from "./system-errors.ts";
+import { isExisting, isNotFound, isRefusal, isUnsupported, translated } from "./system-errors.ts";
 
 /** Unfinished objects lie here until they are linked to their path: engines skip folders that begin with `_`. */
 const UNFINISHED = "_deltacap/tmp";
@@ -137,13 +137,13 @@ export class FolderObjectStore implements ObjectStore {
 
 class FileWriter implements ObjectWriter {
   readonly #root: string;
-  readonly #path: string;
+  readonly #target: string;
   readonly #unfinished: string;
   #file: FileHandle | null = null;
 
   constructor(root: string, path: string) {
     this.#root = root;
-    this.#path = path;
+    this.#target = join(root, path);
     this.#unfinished = join(root, UNFINISHED, randomUUID());
   }
 
@@ -154,7 +154,7 @@ class FileWriter implements ObjectWriter {
         at += (await this.#file.write(chunk, at, chunk.length - at)).bytesWritten;
       }
     } catch (error) {
-      throw translated(error, `cannot write ${this.#path}`);
+      throw notWritten(error, this.#target);
     }
   }
 
@@ -167,12 +167,12 @@ class FileWriter implements ObjectWriter {
       } catch (error) {
         if (isExisting(error)) return "exists";
         if (isUnsupported(error)) {
-          throw new RetryableError(
-            `cannot put ${this.#path}: the file system makes no hard links, without which a file cannot appear whole. Put the table on another one`,
+          throw new NothingWrittenError(
+            `cannot put ${this.#target}: the file system makes no hard links, without which a file cannot appear whole. Put the table on another one`,
             { cause: error },
           );
         }
-        throw error;
+        throw isRefusal(error) ? notWritten(error, target) : error;
       }
     });
     await this.abort();
@@ -199,20 +199,33 @@ class FileWriter implements ObjectWriter {
   }
 
   async #finish<T>(put: (target: string) => Promise<T>): Promise<T> {
-    const target = join(this.#root, this.#path);
+    const target = this.#target;
+    let firstMade: string | undefined;
     try {
       this.#file ??= await this.#open();
       await this.#file.sync();
       await this.#file.close();
       this.#file = null;
-      const firstMade = await mkdir(dirname(target), { recursive: true });
+      firstMade = await mkdir(dirname(target), { recursive: true });
+    } catch (error) {
+      throw notWritten(error, target);
+    }
+    try {
       const outcome = await put(target);
       await syncFolders(dirname(target), firstMade);
       return outcome;
     } catch (error) {
-      throw translated(error, `cannot put ${this.#path}`);
+      throw translated(error, `cannot put ${target}`);
     }
   }
+}
+
+/** The system's refusal before the object's name was made. */
+function notWritten(error: unknown, target: string): unknown {
+  const refused = translated(error, `cannot write ${target}`);
+  return refused instanceof RetryableError
+    ? new NothingWrittenError(refused.message, { cause: error })
+    : refused;
 }
 
 /** Makes the new name survive a power cut: that of the file, and those of the folders made for it. */

@@ -15,6 +15,11 @@ export function isUnsupported(error: unknown): boolean {
   return ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"].includes(codeOf(error) ?? "");
 }
 
+/** True where the system says that it did not do it, and not that something went wrong on the way. */
+export function isRefusal(error: unknown): boolean {
+  return ["ENOSPC", "EDQUOT", "EACCES", "EPERM", "EROFS", "EMLINK"].includes(codeOf(error) ?? "");
+}
+
 /** What the operating system refused, as the error that says that it was not our input's fault. Bugs stay as they are. */
 export function translated(error: unknown, what: string): unknown {
   const code = codeOf(error);
@@ -28,6 +33,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   EDQUOT: "the disk quota is used up: make room, then run it again",
   EACCES: "permission is missing: grant it, then run it again",
   EPERM: "permission is missing: grant it, then run it again",
+  ENOTDIR: "a part of the path is a file and no folder: choose another folder",
+  EEXIST: "a part of the path is a file and no folder: choose another folder",
   EROFS: "the file system is read-only: choose another folder",
   EMFILE: "too many files are open: raise the limit (ulimit -n), then run it again",
 };

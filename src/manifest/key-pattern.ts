@@ -13,10 +13,13 @@ type Segment =
  */
 export class KeyPattern {
   readonly #segments: readonly Segment[];
+  /** As it was given. */
+  readonly text: string;
 
   /** Throws an error that names the part that makes no sense. */
   constructor(pattern: string) {
     if (pattern === "") throw new Error('the key pattern is empty: use "{vehicle_id}/**"');
+    this.text = pattern;
     let position = 0;
     this.#segments = pattern.split("/").map((text) => {
       const segment = segmentOf(text, pattern, position);

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parquetReadObjects } from "hyparquet";
@@ -94,11 +94,66 @@ describe("ingest", () => {
     expect(text.out).toContain(`damaged   ${path("cut.pcap")} at byte 100`);
   });
 
-  test("of a path that is not there is not the captures' fault", async () => {
-    const { folder, table } = place({});
-    const { code, err } = await deltacap("ingest", join(folder, "nowhere"), "--table", table);
-    expect(code).toBe(3);
-    expect(err).toContain("nowhere");
+  test.each(["ingest", "inspect", "convert"])(
+    "of a path that is not there is wrong use: %s",
+    async (command) => {
+      const { folder } = place({});
+      const more = { ingest: ["--table", join(folder, "t")], convert: ["-o", join(folder, "o")] };
+      const { code, err } = await deltacap(
+        command,
+        join(folder, "nowhere"),
+        ...(more[command as "ingest"] ?? []),
+      );
+      expect(code).toBe(2);
+      expect(err).toContain("nowhere: there is no such file or folder");
+      expect(readdirSync(folder)).toEqual([]);
+    },
+  );
+
+  test("names what cannot be read as a file, ingests the others, and exits 1", async () => {
+    const { captures, table, path } = place({ "a.pcap": nanoPcap });
+    symlinkSync("loop.pcap", path("loop.pcap"));
+    symlinkSync(captures, path("linked"));
+    const run = await deltacap("ingest", captures, "/dev/null", "--table", table, "--json");
+    expect(run.code).toBe(1);
+    expect(jsonLines(run.out).at(-1)).toMatchObject({
+      ingested: 1,
+      passed_over: [
+        { path: path("linked"), reason: expect.stringContaining("links to folders are not followed") },
+        { path: path("loop.pcap"), reason: expect.stringContaining("ELOOP") },
+        { path: "/dev/null", reason: expect.stringContaining("a device") },
+      ],
+    });
+    const text = await deltacap("ingest", captures, "--table", table);
+    expect(text.out).toContain(`left out  ${path("loop.pcap")}: cannot be read: ELOOP`);
+    expect(text.out).toContain("2 left out; the table is at version");
+  });
+
+  test("of the same file by two paths reads it once", async () => {
+    const { captures, table, path } = place({ "a.pcap": nanoPcap });
+    const { out } = await deltacap("ingest", captures, path("a.pcap"), "--table", table, "--json");
+    expect(jsonLines(out).at(-1)).toMatchObject({ ingested: 1, duplicates: 0 });
+  });
+
+  test("two at once tell the same version, and each capture is ingested by one of them", async () => {
+    const { captures, table } = place({ "a.pcap": nanoPcap, "b.pcapng": pcapng });
+    const ingest = () => deltacap("ingest", captures, "--table", table, "--json");
+    const both = (await Promise.all([ingest(), ingest()])).map(({ out }) => jsonLines(out).at(-1));
+    expect(both.map((summary) => summary?.version)).toEqual([1, 1]);
+    expect(both.map((summary) => summary?.ingested).sort()).toEqual([0, 2]);
+  });
+
+  test("notes when no path tells a vehicle", async () => {
+    const { table, path } = place({ "a.pcap": nanoPcap });
+    const { code, err } = await deltacap("ingest", path("a.pcap"), "--table", table);
+    expect(code).toBe(0);
+    expect(err).toContain("no capture's path matches the key pattern {vehicle_id}/**");
+  });
+
+  test("into what is a file is wrong use", async () => {
+    const { captures, path } = place({ "a.pcap": nanoPcap });
+    const { code, err } = await deltacap("ingest", captures, "--table", path("a.pcap"));
+    expect([code, err]).toEqual([2, expect.stringContaining("it is a file, and a folder is expected")]);
   });
 });
 

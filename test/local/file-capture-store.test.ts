@@ -1,10 +1,16 @@
-import { appendFile, mkdir, rm, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { execFileSync } from "node:child_process";
+import { appendFile, chmod, mkdir, rm, symlink, writeFile } from "node:fs/promises";
+import { join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { CaptureSource } from "../../src/capture/capture-store.ts";
 import { RetryableError, SupersededError } from "../../src/errors.ts";
-import { FileCaptureStore, fileSource, findFiles } from "../../src/local/file-capture-store.ts";
+import {
+  FileCaptureStore,
+  fileSource,
+  findFiles,
+  type PassedOver,
+} from "../../src/local/file-capture-store.ts";
 import { KeyPattern } from "../../src/manifest/key-pattern.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -23,13 +29,19 @@ async function put(key: string, text = key): Promise<string> {
 }
 
 async function found(path: string, leaveOut = ""): Promise<string[]> {
+  return (await walked(path, leaveOut)).keys;
+}
+
+async function walked(path: string, leaveOut = "") {
   const keys: string[] = [];
-  for await (const { key } of findFiles(path, leaveOut)) keys.push(key);
-  return keys;
+  const passedOver: string[] = [];
+  const note = ({ path, reason }: PassedOver) => passedOver.push(`${relative(folder, path)}: ${reason}`);
+  for await (const { key } of findFiles(path, leaveOut, note)) keys.push(key);
+  return { keys, passedOver };
 }
 
 async function sourceOf(key: string): Promise<CaptureSource> {
-  for await (const file of findFiles(folder, ""))
+  for await (const file of findFiles(folder, "", () => {}))
     if (file.key === key) return await fileSource(file, pattern);
   throw new Error(`${key} was not found`);
 }
@@ -51,13 +63,61 @@ describe("files below a path", () => {
     expect(await found(await put("car7/a.pcap"))).toEqual(["a.pcap"]);
   });
 
-  test("links to files are followed, links to folders and to nowhere are not", async () => {
+  test("links to files are followed; links to folders, to nowhere and to themselves are named", async () => {
     await put("real/a.pcap");
     await symlink(join(folder, "real/a.pcap"), join(folder, "link.pcap"));
     await symlink(folder, join(folder, "real/loop"));
     await symlink(join(folder, "nowhere"), join(folder, "dangling"));
-    expect(await found(folder)).toEqual(["link.pcap", "real/a.pcap"]);
+    await symlink("loop", join(folder, "loop"));
+    expect(await walked(folder)).toEqual({
+      keys: ["link.pcap", "real/a.pcap"],
+      passedOver: [
+        "dangling: a link to nowhere",
+        expect.stringMatching(/^loop: cannot be read: ELOOP/),
+        "real/loop: links to folders are not followed: name the folder itself",
+      ],
+    });
   });
+
+  test("files and folders whose names are no UTF-8 are named, and cost nothing else", async () => {
+    await put("a.pcap");
+    const bad = (name: string) =>
+      Buffer.concat([Buffer.from(`${folder}/b`), Buffer.from([0xe9]), Buffer.from(name)]);
+    await writeFile(bad(".pcap"), "x");
+    await mkdir(bad("-folder"));
+    await put("c.pcap");
+    const reason = "its name is no UTF-8, and the table's column capture is: rename it";
+    expect(await walked(folder)).toEqual({
+      keys: ["a.pcap", "c.pcap"],
+      passedOver: [`b\ufffd-folder: ${reason}`, `b\ufffd.pcap: ${reason}`],
+    });
+  });
+
+  test.skipIf(process.platform === "win32")("pipes and devices are named, found or given", async () => {
+    execFileSync("mkfifo", [join(folder, "pipe.pcap")]);
+    await put("q.pcap");
+    const reason = "a pipe, and a file is needed: it is read twice";
+    expect(await walked(folder)).toEqual({ keys: ["q.pcap"], passedOver: [`pipe.pcap: ${reason}`] });
+    expect(await walked(join(folder, "pipe.pcap"))).toEqual({
+      keys: [],
+      passedOver: [`pipe.pcap: ${reason}`],
+    });
+    expect((await walked("/dev/null")).passedOver).toEqual([expect.stringContaining("a device")]);
+  });
+
+  test.skipIf(process.getuid?.() === 0)(
+    "a folder that may not be read is named, and costs nothing else",
+    async () => {
+      await put("a.pcap");
+      await put("shut/b.pcap");
+      await put("z.pcap");
+      await chmod(join(folder, "shut"), 0);
+      const { keys, passedOver } = await walked(folder);
+      await chmod(join(folder, "shut"), 0o700);
+      expect(keys).toEqual(["a.pcap", "z.pcap"]);
+      expect(passedOver).toEqual([expect.stringMatching(/^shut: cannot be read: EACCES/)]);
+    },
+  );
 
   test("a path that is not there is named", async () => {
     await expect(found(join(folder, "none"))).rejects.toThrow(RetryableError);

@@ -1,7 +1,8 @@
 import { mkdir, readdir, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
-import { RetryableError } from "../../src/errors.ts";
+import { ConditionalLogStore } from "../../src/delta/conditional-log-store.ts";
+import { CommitInDoubtError, NothingWrittenError, RetryableError } from "../../src/errors.ts";
 import { FolderObjectStore } from "../../src/local/folder-object-store.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -96,8 +97,26 @@ describe("a table's folder", () => {
     try {
       const full = new FolderObjectStore(folder);
       await expect(full.putIfAbsent("a", bytes("x"))).rejects.toThrow(
-        /cannot put a: ENOSPC; the disk is full: make room/,
+        /a: ENOSPC; the disk is full: make room/,
       );
+    } finally {
+      failure.link = null;
+    }
+  });
+
+  test("a put that certainly did not happen leaves no commit in doubt; one that broke on the way does", async () => {
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, "file"), "x");
+    const body = bytes(`${JSON.stringify({ commitInfo: { txnId: "t" } })}\n`);
+    const commit = (root: string) => new ConditionalLogStore(new FolderObjectStore(root)).commit(0, body);
+    await expect(commit(join(folder, "file", "table"))).rejects.toThrow(NothingWrittenError);
+    try {
+      for (const code of ["ENOSPC", "EROFS", "EACCES", "ENOSYS"]) {
+        failure.link = code;
+        await expect(commit(folder), code).rejects.toThrow(NothingWrittenError);
+      }
+      failure.link = "EIO";
+      await expect(commit(folder)).rejects.toThrow(CommitInDoubtError);
     } finally {
       failure.link = null;
     }
