@@ -1,3 +1,4 @@
+import { uint32 } from "../decode/fields.ts";
 import { ipv4Text, ipv6Text, macText } from "./address-text.ts";
 
 /** Words a key takes: the address's length and up to 16 bytes of it. */
@@ -18,21 +19,29 @@ export class AddressDictionary {
   #keys = new Int32Array(32 * KEY_WORDS);
   /** Codes asked for last, each at the place of its address; 0, whose key has a length, where none was. */
   readonly #recent = new Int32Array(RECENT);
+  /** Where addresses were read last, with a view on it, which reads four bytes at once. */
+  #source: Uint8Array = new Uint8Array(0);
+  #view = new DataView(this.#source.buffer);
 
   constructor(seed: number) {
     this.#seed = seed | 0;
   }
 
   code(bytes: Uint8Array, offset: number, length: number): number {
+    if (bytes !== this.#source) {
+      this.#source = bytes;
+      this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    }
+    const view = this.#view;
+    const word0 = view.getInt32(offset);
     let word1 = 0;
     let word2 = 0;
     let word3 = 0;
-    const word0 = word(bytes, offset);
-    if (length === 6) word1 = (bytes[offset + 4]! << 8) | bytes[offset + 5]!;
+    if (length === 6) word1 = view.getUint16(offset + 4);
     else if (length === 16) {
-      word1 = word(bytes, offset + 4);
-      word2 = word(bytes, offset + 8);
-      word3 = word(bytes, offset + 12);
+      word1 = view.getInt32(offset + 4);
+      word2 = view.getInt32(offset + 8);
+      word3 = view.getInt32(offset + 12);
     }
     const place = recentPlace(word0, word1, word2, word3);
     const recent = this.#recent[place]!;
@@ -130,11 +139,7 @@ function mix(hash: number, word: number): number {
   return (Math.imul((mixed << 13) | (mixed >>> 19), 5) + 0xe6546b64) | 0;
 }
 
-function word(bytes: Uint8Array, offset: number): number {
-  return (bytes[offset]! << 24) | (bytes[offset + 1]! << 16) | (bytes[offset + 2]! << 8) | bytes[offset + 3]!;
-}
-
 function addressText(bytes: Uint8Array, offset: number, length: number): string {
-  if (length === 4) return ipv4Text(word(bytes, offset) >>> 0);
+  if (length === 4) return ipv4Text(uint32(bytes, offset));
   return length === 6 ? macText(bytes, offset) : ipv6Text(bytes, offset);
 }
