@@ -17,6 +17,11 @@ import { readSnapshot } from "./delta/snapshot.ts";
 import { TableRefusedError } from "./errors.ts";
 import { ParquetFile, type WrittenFile } from "./parquet/parquet-file.ts";
 
+export interface ForgetLimits extends RowGroupLimits {
+  /** Memory that reading one row group may take: a file with a larger one is named as remaining. */
+  readonly readBytes: number;
+}
+
 export interface ForgetOptions {
   /** By the clock; no file is begun after it. */
   readonly deadlineMs?: number;
@@ -61,13 +66,13 @@ const MAXIMUM_IDLE_ROUNDS = 3;
  * their bucket are not touched; the log keeps what statistics and tags say. The captures' sources stay known, so that none of
  * them is ingested again.
  *
- * Memory: one row group being read and one being written, the list of files in pieces. Throws `TableRefusedError` before anything
+ * Memory: one row group being read (`readBytes`) and one being written, the list of files in pieces. Throws `TableRefusedError` before anything
  * is written to a table of which rows must not be removed.
  */
 export async function forgetVehicle(
   vehicleId: string,
   ports: RewritePorts,
-  limits: RowGroupLimits,
+  limits: ForgetLimits,
   options: ForgetOptions = {},
 ): Promise<ForgetResult> {
   await ports.log.repair();
@@ -86,7 +91,7 @@ interface Replacement {
 class ForgetRun {
   readonly #vehicleId: string;
   readonly #ports: RewritePorts;
-  readonly #limits: RowGroupLimits;
+  readonly #limits: ForgetLimits;
   readonly #options: ForgetOptions;
   /** Paths of files that were looked at, and have no row of the vehicle. */
   readonly #clean = new Set<string>();
@@ -99,7 +104,7 @@ class ForgetRun {
   #lateFiles = 0;
   #stopped: string | null = null;
 
-  constructor(vehicleId: string, ports: RewritePorts, limits: RowGroupLimits, options: ForgetOptions) {
+  constructor(vehicleId: string, ports: RewritePorts, limits: ForgetLimits, options: ForgetOptions) {
     this.#vehicleId = vehicleId;
     this.#ports = ports;
     this.#limits = limits;
@@ -227,6 +232,7 @@ class ForgetRun {
     let stored = 0;
     for (const [index, summary] of reader.rowGroups.entries()) {
       if (!mayHoldVehicle(summary, this.#vehicleId)) continue;
+      requireReadable(reader.path, summary, this.#limits);
       const group = await reader.readStored(index, VEHICLE_ONLY);
       for (let row = 0; row < group.rows; row++) if (!keep(group, row)) stored++;
       for (const { from, to } of reader.liveSpans(index)) {
@@ -244,6 +250,7 @@ class ForgetRun {
     const output = new ParquetFile(path, date, parquet, (name) => table.create(name), this.#columns);
     try {
       const keep = withoutVehicle(this.#columns, this.#vehicleId);
+      for (const summary of reader.rowGroups) requireReadable(reader.path, summary, this.#limits);
       await filterFile(reader, this.#columns, keep, this.#limits, output);
       const file = await output.finish();
       if (file.rows !== reader.rows - rows) {
@@ -255,6 +262,19 @@ class ForgetRun {
       throw error;
     }
   }
+}
+
+function requireReadable(
+  path: string,
+  { rows, memoryBytes, readingBytes }: RowGroupSummary,
+  { readBytes }: ForgetLimits,
+): void {
+  const bytes = memoryBytes + readingBytes;
+  if (bytes <= readBytes) return;
+  throw new UnreadableFileError(
+    path,
+    `has a row group of ${rows} rows, which takes some ${bytes} bytes to be read, and ${readBytes} are allowed (setting readBytes): let Spark's DELETE remove the vehicle's rows, or rewrite the file with smaller row groups`,
+  );
 }
 
 /**

@@ -213,7 +213,8 @@ class OptimizeRun {
     for await (const file of readAhead(adds, READ_AHEAD, async (add) => await this.#open(add))) {
       if (file === null) continue;
       if (!new MergeMemory(this.#columns, mergeBytes).takes(file.reader)) {
-        const reason = "its row groups are too large to be merged (setting mergeBytes)";
+        const reason =
+          "its row groups are too large to be merged (setting mergeBytes): Spark's OPTIMIZE can write it with smaller ones";
         this.#leftOut.push({ path: file.reader.path, reason });
       } else if (file.add.size >= smallBytes) {
         // Large enough by itself: it is here for its deleted rows.
@@ -325,7 +326,10 @@ class MergeMemory {
     const inputs = mergeInputs([reader], this.#columns);
     const all = [...this.#inputs, ...inputs];
     const footers = this.#footers + reader.openBytes;
-    let estimate = inputs.reduce((sum, { memoryBytes }) => sum + memoryBytes, this.#estimate);
+    let estimate = inputs.reduce(
+      (sum, { memoryBytes, readingBytes }) => sum + memoryBytes + readingBytes,
+      this.#estimate,
+    );
     // Looking closely costs a pass over all: only when the sum of everything since the last look is too much.
     if (estimate + footers > this.#limit) estimate = peakMemory(all);
     if (estimate + footers > this.#limit) return false;

@@ -92,8 +92,10 @@ export const optimizeDefaults = {
   fileBytes: converterDefaults.fileBytes,
   /** As Spark's OPTIMIZE (`optimize.maxDeletedRowsRatio`): below it, rewriting a file costs more than reading past its deleted rows. */
   deletedShare: 0.05,
-  /** Beside it, a row group being written takes some 100 MiB. */
-  mergeBytes: 192 * MiB,
+  /** Beside it, a row group being written takes some 100 MiB. Two fifths are for reading a row group of many long values. */
+  mergeBytes: 224 * MiB,
+  /** A row group of others that takes more to be read is not rewritten by `forget`: maintenance has 3 GB. */
+  readBytes: GiB,
   rows: converterDefaults.rows,
   frameBytes: converterDefaults.frameBytes,
   /** Some 100 MB of add actions. */

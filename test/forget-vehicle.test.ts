@@ -72,6 +72,23 @@ describe("a vehicle's rows", () => {
     expect(files.every(({ dataChange }) => dataChange)).toBe(true);
   });
 
+  test("in a row group that takes too much memory to be read stay, and their file is named with what to do", async () => {
+    await threeFiles();
+    const before = await world.rows();
+    const limits = { ...optimizeDefaults, readBytes: 1000 };
+    const result = await forgetVehicle("car-1", world.ports(null), limits);
+    expect(result).toMatchObject({ commits: 0, rows: 0 });
+    expect(result.remaining).toHaveLength(2);
+    for (const { path, reason } of result.remaining) {
+      expect(reason).toMatch(
+        new RegExp(
+          `^${path} has a row group of \\d+ rows, which takes some \\d+ bytes to be read, and 1000 are allowed \\(setting readBytes\\): let Spark's DELETE`,
+        ),
+      );
+    }
+    expect(await world.rows()).toEqual(before);
+  });
+
   test("of a vehicle that the table does not have: nothing is committed", async () => {
     await threeFiles();
     expect(await forget("car-10")).toMatchObject({ version: 3, commits: 0, rows: 0 });

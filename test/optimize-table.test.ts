@@ -131,6 +131,17 @@ describe("small files of one date", () => {
     expect(await world.rows()).toEqual(before);
   });
 
+  test("of which one takes more memory than there is are left out, and named with what to do", async () => {
+    for (let i = 0; i < 3; i++) await world.ingest({ [`car-${i}/a`]: captureOf(40, DAY, i) });
+    const result = await optimize(null, { mergeBytes: 1000 });
+    expect(result).toMatchObject({ commits: 0 });
+    expect(result.leftOut.map(({ reason }) => reason)).toEqual(
+      Array(3).fill(
+        "its row groups are too large to be merged (setting mergeBytes): Spark's OPTIMIZE can write it with smaller ones",
+      ),
+    );
+  });
+
   test("of row groups written by memory's limits come out as such again", async () => {
     await world.ingest({ "car-1/a": captureOf(50), "car-3/a": captureOf(50, DAY, 1) }, { rows: 16 });
     await world.ingest({ "car-2/a": captureOf(50, DAY, 2), "car-1/b": captureOf(50, DAY, 3) }, { rows: 16 });

@@ -25,6 +25,7 @@ export function mergeInputs(
     file.rowGroups.map((summary, index) => ({
       range: order.rangeOf(summary),
       memoryBytes: summary.memoryBytes,
+      readingBytes: summary.readingBytes,
       path: file.path,
       read: async () => await file.read(index),
     })),

@@ -8,6 +8,8 @@ export interface MergeInput {
   readonly range: KeyRange;
   /** What it takes in memory once it is read. */
   readonly memoryBytes: number;
+  /** What reading it takes beside that: no two are read at once. */
+  readonly readingBytes: number;
   /** Of which file, for messages. */
   readonly path: string;
   read(): Promise<SparseRowGroup>;
@@ -163,7 +165,10 @@ function compareCursors(a: Cursor, b: Cursor): number {
   return a.index - b.index;
 }
 
-/** The most memory that merging the inputs takes: that of the row groups whose key ranges share a key, where it is largest. */
+/**
+ * The most memory that merging the inputs takes: that of the row groups whose key ranges share a key, and of reading one of them,
+ * where it is largest.
+ */
 export function peakMemory(inputs: readonly MergeInput[]): number {
   const waiting = [...inputs].sort((a, b) => compareKeys(a.range.lower, b.range.lower));
   let open: MergeInput[] = [];
@@ -173,7 +178,8 @@ export function peakMemory(inputs: readonly MergeInput[]): number {
     open.push(input);
     peak = Math.max(
       peak,
-      open.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0),
+      open.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0) +
+        open.reduce((most, { readingBytes }) => Math.max(most, readingBytes), 0),
     );
   }
   return peak;

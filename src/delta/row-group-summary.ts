@@ -17,6 +17,8 @@ export interface RowGroupSummary {
   readonly liveRows: number;
   /** What the rows take when they are read, roughly: typed arrays of the columns that have values, frames, texts. */
   readonly memoryBytes: number;
+  /** What reading them takes beside it until it is done, roughly: the file's bytes, and one column's values as JavaScript has them. */
+  readonly readingBytes: number;
   /** By column name; columns that the file lacks are not in it. */
   readonly ranges: ReadonlyMap<string, ColumnRange>;
 }
@@ -33,6 +35,7 @@ export function rowGroupSummary(
     liveRows,
     // Where some rows are deleted, those that are not are copied before the others are dropped.
     memoryBytes: liveRows === 0 ? 0 : liveRows === rows ? bytes : 2 * bytes,
+    readingBytes: liveRows === 0 ? 0 : readingBytes(chunks, rows, columns),
     ranges: new Map(chunks.map((chunk) => [chunk.path_in_schema.join("."), rangeOf(chunk)])),
   };
 }
@@ -72,20 +75,62 @@ function bound(value: unknown, side: "lower" | "upper"): string | number | bigin
 /** Bytes a value beside what it holds, by type, and half as many again for the bitmap and growth. */
 const VALUE_BYTES = { integer: 4, long: 8, timestamp: 8, boolean: 1, string: 4, binary: 4, date: 0 } as const;
 
+/**
+ * Bytes a value while a column is read: lists of values, levels, dictionary places, and objects where a value is one. Measured as
+ * peak memory of two million rows (Node 24, x86-64): 46, 95, 116, 38, 26 and 190, 239.
+ */
+const READING_BYTES = {
+  integer: 48,
+  long: 96,
+  timestamp: 116,
+  boolean: 40,
+  string: 32,
+  binary: 240,
+  date: 0,
+} as const;
+/** Of a text that no dictionary page says to be one of few. */
+const READING_TEXT_BYTES = 192;
+
 function memoryBytes(
   chunks: readonly ColumnMetaData[],
   rows: number,
   columns: readonly ColumnDefinition[],
 ): number {
-  const byName = new Map(chunks.map((chunk) => [chunk.path_in_schema.join("."), chunk]));
   let bytes = 0;
-  for (const { name, type } of columns) {
-    const chunk = byName.get(name);
-    if (chunk === undefined || isAllNull(chunk, rows)) continue;
+  for (const { type, chunk } of columnsRead(chunks, rows, columns)) {
     bytes += rows * VALUE_BYTES[type];
     if (type === "binary") bytes += Number(chunk.total_uncompressed_size);
     // A dictionary's texts, two bytes a unit; a chunk without a dictionary may hold a different one in each row.
     if (type === "string") bytes += 2 * Number(chunk.total_uncompressed_size);
   }
   return bytes;
+}
+
+function readingBytes(
+  chunks: readonly ColumnMetaData[],
+  rows: number,
+  columns: readonly ColumnDefinition[],
+): number {
+  let fileBytes = 0;
+  let most = 0;
+  for (const { type, chunk } of columnsRead(chunks, rows, columns)) {
+    fileBytes += Number(chunk.total_compressed_size);
+    const hasTexts = type === "string" && chunk.dictionary_page_offset === undefined;
+    const values = rows * (hasTexts ? READING_TEXT_BYTES : READING_BYTES[type]);
+    most = Math.max(most, values + Number(chunk.total_compressed_size));
+  }
+  return fileBytes + most;
+}
+
+/** The table's columns that have a value in the row group. */
+function columnsRead(
+  chunks: readonly ColumnMetaData[],
+  rows: number,
+  columns: readonly ColumnDefinition[],
+): { readonly type: ColumnDefinition["type"]; readonly chunk: ColumnMetaData }[] {
+  const byName = new Map(chunks.map((chunk) => [chunk.path_in_schema.join("."), chunk]));
+  return columns.flatMap(({ name, type }) => {
+    const chunk = byName.get(name);
+    return chunk === undefined || isAllNull(chunk, rows) ? [] : [{ type, chunk }];
+  });
 }

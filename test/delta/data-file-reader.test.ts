@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Column } from "../../src/columns/row-group.ts";
 import type { ColumnDefinition } from "../../src/columns/table-schema.ts";
+import type { DeletionVector } from "../../src/delta/actions.ts";
 import { DataFileReader, UnreadableFileError } from "../../src/delta/data-file-reader.ts";
 import { nodePageCompressor } from "../../src/node/page-compressor.ts";
 import { nodePageDecompressors } from "../../src/node/page-decompressors.ts";
@@ -17,14 +18,14 @@ async function open(
   groups: readonly GroupValues[],
   tableColumns: readonly ColumnDefinition[],
   store = new MemoryObjectStore(),
-  deletionVector: unknown = null,
+  deletionVector?: DeletionVector,
 ) {
   const rows = groups.map((values) => rowGroup(fileColumns, values));
   const bytes = await written(pagedParquetWriter({ compressor: gzip }), fileColumns, rows);
   await store.put("a.parquet", bytes);
   return await DataFileReader.open(
     store,
-    { path: "a.parquet", size: bytes.length, deletionVector },
+    { path: "a.parquet", size: bytes.length, ...(deletionVector && { deletionVector }) },
     tableColumns,
   );
 }
@@ -89,6 +90,21 @@ test("a row group without any value of a column takes no memory for it", async (
   const [first, second] = reader.rowGroups;
   expect((await reader.read(0)).columns[0]).toBeNull();
   expect(first?.memoryBytes).toBeLessThan(second?.memoryBytes ?? 0);
+});
+
+test("rows of one text, which take next to no bytes in the file, count with the lists that reading them takes", async () => {
+  const rows = 20_000;
+  const texts = Array.from({ length: rows }, () => "car-1");
+  const numbers = Array.from({ length: rows }, () => 7n);
+  const reader = await open([n, name], [[numbers, texts]], [n, name]);
+  const summary = reader.rowGroups[0];
+  expect(summary?.memoryBytes).toBeGreaterThanOrEqual(12 * rows);
+  // One column at a time: the one that takes most, 96 bytes a long.
+  expect(summary?.readingBytes).toBeGreaterThanOrEqual(96 * rows);
+  expect(summary?.readingBytes).toBeLessThan(100 * rows);
+  const small = await open([n, name], [[numbers, texts]], [name]);
+  expect(small.rowGroups[0]?.readingBytes).toBeGreaterThanOrEqual(32 * rows);
+  expect(small.rowGroups[0]?.readingBytes).toBeLessThan(40 * rows);
 });
 
 test("only the columns that are named are read, from the bytes of their chunks alone", async () => {

@@ -190,6 +190,7 @@ function input(numbers: readonly number[], reads: string[], memoryBytes = 1): Me
   return {
     path: `file of ${numbers[0]}`,
     memoryBytes,
+    readingBytes: 0,
     range: { lower: [BigInt(Math.min(...numbers))], upper: [BigInt(Math.max(...numbers))] },
     read: async () => {
       reads.push(`read ${numbers[0]}`);
@@ -237,6 +238,15 @@ test("memory is counted where key ranges overlap, and once each where they do no
   expect(peakMemory([range(1, 9), range(2, 3), range(4, 5)])).toBe(200);
   const unknown = { ...range(1, 1), range: { lower: [null], upper: [] } };
   expect(peakMemory([range(1, 3), range(4, 6), unknown])).toBe(200);
+});
+
+test("the memory of reading a row group counts once, the largest of those that are open together", () => {
+  const range = (from: number, to: number, readingBytes: number) => ({
+    ...input([from, to], [], 100),
+    readingBytes,
+  });
+  expect(peakMemory([range(1, 5, 30), range(2, 6, 50), range(3, 7, 10)])).toBe(350);
+  expect(peakMemory([range(1, 2, 30), range(3, 4, 500)])).toBe(600);
 });
 
 test("statistics give the ranges: what no file says is not taken for known", async () => {
