@@ -71,8 +71,7 @@ async function* frame(input: Input): AsyncGenerator<Uint8Array, void> {
       decompress.push(block, last);
     } catch (cause) {
       // Nothing of ours runs inside that call, so whatever it throws is about the data.
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new DamagedStreamError(`zstd data is damaged: ${reason}`, { cause });
+      throw new DamagedStreamError("zstd data is damaged", { cause });
     }
     for (const chunk of out) if (chunk.length > 0) yield chunk;
     out = [];

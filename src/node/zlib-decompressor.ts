@@ -180,9 +180,9 @@ class Member {
 
 function damagedStream(name: string, cause: Error): DamagedStreamError {
   const error = new DamagedStreamError("", { cause });
-  error.message = isTruncation(error)
-    ? `${name} data is cut short`
-    : `${name} data is damaged: ${cause.message}`;
+  // zstd's own words depend on how the data was cut into pieces: "Destination buffer is too small" for the same damage.
+  const reason = name === "zstd" ? "" : `: ${cause.message}`;
+  error.message = isTruncation(error) ? `${name} data is cut short` : `${name} data is damaged${reason}`;
   return error;
 }
 

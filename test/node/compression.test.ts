@@ -278,3 +278,21 @@ describe.each(formats.slice(1))("zstd frames, $name", ({ decompressor }) => {
     expect(process.memoryUsage().arrayBuffers).toBeLessThan(100 * 1024 * 1024);
   });
 });
+
+test.each([
+  ["Node's", nodeDecompressors.zstd],
+  ["JavaScript's", fzstdDecompressed],
+])(`damaged zstd has the same reason in whatever pieces it comes: %s (seed ${seed})`, async (_, zstd) => {
+  const random = new Random(seed);
+  for (let i = 0; i < 40; i++) {
+    const damaged = zstdText().slice();
+    const at = random.between(4, damaged.length - 5);
+    damaged[at] = (damaged[at] ?? 0) ^ random.between(1, 255);
+    const reasons = new Set<string>();
+    for (const length of [damaged.length, 100, 7, 1]) {
+      const { error } = await decompress(zstd, inChunks(damaged, length));
+      reasons.add(error instanceof Error ? error.message : "none");
+    }
+    expect([at, ...reasons]).toHaveLength(2);
+  }
+});
