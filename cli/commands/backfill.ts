@@ -6,6 +6,7 @@ import { findSources } from "../../src/delta/find-sources.ts";
 import { readAhead } from "../../src/manifest/read-ahead.ts";
 import type { SourceId } from "../../src/manifest/source-id.ts";
 import { type Command, ExitCode, type OptionValues, onlyPositional, UsageError } from "../command.ts";
+import { timeOrDate } from "../dates.ts";
 import { count, Progress } from "../progress.ts";
 import { idOf, isBeyondLedger, objectUri, requireCaptureBucket } from "../source-fate.ts";
 import { type DeployedStack, type OpenStack, stackOf, stackOptions, stackOptionsHelp } from "../stack.ts";
@@ -77,9 +78,8 @@ interface Choice {
 
 function choiceOf(options: OptionValues): Choice {
   const { since, limit } = options;
-  const sinceMs = typeof since === "string" ? Date.parse(since) : 0;
-  if (Number.isNaN(sinceMs) || (typeof since === "string" && !/^\d{4}-\d\d-\d\d/.test(since)))
-    throw new UsageError(`--since ${since}: a date as 2026-01-31 is expected`);
+  const sinceMs = typeof since === "string" ? timeOrDate(since) : 0;
+  if (sinceMs === null) throw new UsageError(`--since ${since}: a date as 2026-01-31 is expected`);
   if (typeof limit === "string" && !/^[1-9]\d{0,8}$/.test(limit))
     throw new UsageError(`--limit ${limit}: a whole number from 1 is expected`);
   return {

@@ -20,7 +20,7 @@ import { openPackets, readableTable } from "../readable-table.ts";
 export const exportCapture: Command = {
   name: "export",
   summary: "a capture, written again from the table's rows",
-  help: `Usage: deltacap export TABLE --capture URI -o OUT.pcap|OUT.pcapng [--source ID]
+  help: `Usage: deltacap export TABLE --capture URI -o OUT.pcap|OUT.pcapng [--source ID] [--max-download MB]
 
 Writes the packets of one capture as they were: bytes, order, lengths, link types, interfaces, comments, times to the
 nanosecond. Other options and blocks of the original are not in the table. TABLE is a

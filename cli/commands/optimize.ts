@@ -1,6 +1,7 @@
 import { optimizeTable } from "../../src/optimize-table.ts";
 import { optimizeDefaults } from "../../src/settings.ts";
 import { type Command, ExitCode, UsageError } from "../command.ts";
+import { isDate } from "../dates.ts";
 import {
   maintainedTable,
   maintenanceHelp,
@@ -29,11 +30,11 @@ ${maintenanceHelp}
 `,
   options: { ...maintenanceOptions, date: { type: "string" } },
   run: async (positionals, options, terminal) => {
-    const table = await maintainedTable(positionals, options, open);
     const { date } = options;
-    if (typeof date === "string" && !/^\d{4}-\d\d-\d\d$/.test(date)) {
+    if (typeof date === "string" && !isDate(date)) {
       throw new UsageError(`--date ${date}: a date as 2026-01-31 is expected`);
     }
+    const table = await maintainedTable(positionals, options, open);
     const json = options.json === true;
     const progress = new Progress(terminal);
     const result = await optimizeTable(table.ports, optimizeDefaults, {

@@ -7,7 +7,7 @@ import { textTable } from "../text-table.ts";
 export const sql: Command = {
   name: "sql",
   summary: "DuckDB over a table's live files; the table is `packets`",
-  help: `Usage: deltacap sql TABLE "select ..." [--json]
+  help: `Usage: deltacap sql TABLE "select ..." [--max-download MB] [--json]
 
 Runs a query on the table's newest version with DuckDB. The table is named packets; docs/table.md lists its columns.
 TABLE is a folder or an s3:// URI; files on S3 are copied to this machine first, since DuckDB alone does not read S3.

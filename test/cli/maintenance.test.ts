@@ -89,7 +89,7 @@ test("forget removes a vehicle's rows, says what is not gone yet, and its captur
 test.each([
   [["optimize"], "TABLE is missing"],
   [["optimize", "nowhere"], "is no Delta table"],
-  [["optimize", "nowhere", "--date", "x"], "is no Delta table"],
+  [["optimize", "nowhere", "--date", "x"], "--date x: a date as"],
   [["vacuum", "nowhere", "--retention-hours", "many"], "--retention-hours many"],
   [["vacuum", "nowhere", "--retention-hours=-1"], "--retention-hours -1"],
   [["forget", "nowhere"], "--vehicle ID is missing"],
