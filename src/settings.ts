@@ -92,7 +92,7 @@ export const optimizeDefaults = {
   fileBytes: converterDefaults.fileBytes,
   /** As Spark's OPTIMIZE (`optimize.maxDeletedRowsRatio`): below it, rewriting a file costs more than reading past its deleted rows. */
   deletedShare: 0.05,
-  /** Beside it, a row group being written takes some 100 MiB. Two fifths are for reading a row group of many long values. */
+  /** Beside it, a row group being written takes some 100 MiB. Some 45 MiB of it are for reading a full row group. */
   mergeBytes: 224 * MiB,
   /** A row group of others that takes more to be read is not rewritten by `forget`: maintenance has 3 GB. */
   readBytes: GiB,

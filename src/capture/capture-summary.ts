@@ -24,6 +24,8 @@ export interface CaptureSummary {
 
 const LISTED_INTERFACES = 1000;
 const LISTED_FORMATS = 100;
+/** UTF-16 units of the listed interfaces' names, of which one may have 65,535. */
+const LISTED_NAMES_LENGTH = 1 << 20;
 
 /** Fills a summary while an input is read. */
 export class SummaryCollector implements CaptureSummary {
@@ -32,6 +34,7 @@ export class SummaryCollector implements CaptureSummary {
   pcapFiles = 0;
   sections = 0;
   interfaceCount = 0;
+  #namesLength = 0;
 
   addFormat(format: string): void {
     if (this.formats.length < LISTED_FORMATS && !this.formats.includes(format)) this.formats.push(format);
@@ -39,6 +42,9 @@ export class SummaryCollector implements CaptureSummary {
 
   addInterface(description: InterfaceSummary): void {
     this.interfaceCount++;
-    if (this.interfaces.length < LISTED_INTERFACES) this.interfaces.push(description);
+    this.#namesLength += description.name?.length ?? 0;
+    if (this.interfaces.length < LISTED_INTERFACES && this.#namesLength <= LISTED_NAMES_LENGTH) {
+      this.interfaces.push(description);
+    }
   }
 }

@@ -1,3 +1,4 @@
+import { giveBack } from "../capture/give-back.ts";
 import { uint32 } from "../decode/fields.ts";
 import { ipv4Text, ipv6Text, macText } from "./address-text.ts";
 
@@ -82,6 +83,12 @@ export class AddressDictionary {
     );
   }
 
+  /** Gives its memory back; it is of no use any more. */
+  end(): void {
+    giveBack(this.#slots);
+    giveBack(this.#keys);
+  }
+
   #insert(
     slot: number,
     bytes: Uint8Array,
@@ -110,9 +117,11 @@ export class AddressDictionary {
       while (slots[slot] !== 0) slot = (slot + 1) & mask;
       slots[slot] = code + 1;
     }
+    giveBack(this.#slots);
     this.#slots = slots;
     const keys = new Int32Array((slots.length / 2) * KEY_WORDS);
     keys.set(this.#keys);
+    giveBack(this.#keys);
     this.#keys = keys;
   }
 

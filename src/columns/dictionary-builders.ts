@@ -1,3 +1,4 @@
+import { giveBack } from "../capture/give-back.ts";
 import { ABSENT } from "../decode/packet-record.ts";
 import { AddressDictionary } from "./address-dictionary.ts";
 import type { ColumnBuilder } from "./column-builder.ts";
@@ -36,11 +37,17 @@ export abstract class DictionaryBuilder implements ColumnBuilder {
 
   take(from: number, to: number): Column {
     const entries = this.entries();
-    if (this.#remap.length <= entries.length) this.#remap = new Int32Array(entries.length * 2 + 1);
+    if (this.#remap.length <= entries.length) {
+      giveBack(this.#remap);
+      this.#remap = new Int32Array(entries.length * 2 + 1);
+    }
     const remap = this.#remap.fill(UNSEEN, 0, entries.length + 1);
     remap[0] = ABSENT;
     const rows = to - from;
-    if (this.#taken.length < rows) this.#taken = new Int32Array(this.codes.length);
+    if (this.#taken.length < rows) {
+      giveBack(this.#taken);
+      this.#taken = new Int32Array(this.codes.length);
+    }
     const stored = this.codes;
     const codes = this.#taken.subarray(0, rows);
     const dictionary: string[] = [];
@@ -162,6 +169,7 @@ export class AddressBuilder extends DictionaryBuilder {
   }
 
   protected drop(): void {
+    this.#dictionary.end();
     this.#dictionary = new AddressDictionary(this.#seed);
   }
 

@@ -1,3 +1,5 @@
+import { giveBack } from "../capture/give-back.ts";
+
 /*
  * Arrays of columns that are stored to together. Each begins at a page's start when it is made, so that the rows of one number
  * would all compete for the few lines of the processor's first cache that one address modulo 4096 has. Each column therefore
@@ -9,7 +11,7 @@ const LANES = 64;
 /** A shorter array has no lane: the room for it would be most of its memory. */
 const MIN_BYTES = LANES * LANE_BYTES;
 
-/** `values`, or a longer copy in the lane where they have no room for `rows`; what is new is `fill`. */
+/** `values`, or a longer copy in the lane where they have no room for `rows`, instead of them; what is new is `fill`. */
 export function int32Room(
   values: Int32Array<ArrayBuffer>,
   rows: number,
@@ -19,7 +21,9 @@ export function int32Room(
   if (rows <= values.length) return values;
   const longer = new Int32Array(memory(4 * rows), laneOffset(lane, 4 * rows), rows);
   longer.set(values);
-  return longer.fill(fill, values.length);
+  longer.fill(fill, values.length);
+  giveBack(values);
+  return longer;
 }
 
 /** As {@link int32Room}. */
@@ -32,7 +36,9 @@ export function int64Room(
   if (rows <= values.length) return values;
   const longer = new BigInt64Array(memory(8 * rows), laneOffset(lane, 8 * rows), rows);
   longer.set(values);
-  return longer.fill(fill, values.length);
+  longer.fill(fill, values.length);
+  giveBack(values);
+  return longer;
 }
 
 /** As {@link int32Room}. */
@@ -45,7 +51,9 @@ export function int8Room(
   if (rows <= values.length) return values;
   const longer = new Int8Array(memory(rows), laneOffset(lane, rows), rows);
   longer.set(values);
-  return longer.fill(fill, values.length);
+  longer.fill(fill, values.length);
+  giveBack(values);
+  return longer;
 }
 
 function memory(bytes: number): ArrayBuffer {

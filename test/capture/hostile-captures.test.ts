@@ -33,6 +33,18 @@ describe.each(byteOrders)("hostile captures, %s", (order) => {
     expect(reader.summary.interfaces).toHaveLength(1000);
   });
 
+  test("interfaces with names of 60 kB in 100 sections are counted, and no more than 1 MiB of names is listed", () => {
+    const reader = new CaptureReader(() => {});
+    for (let i = 0; i < 100; i++) {
+      reader.push(blocks.sectionHeader());
+      reader.push(blocks.interfaceDescription({ name: `${i}`.padEnd(60_000) }));
+    }
+    expect(reader.finish()).toEqual({ kind: "complete", packets: 0 });
+    const { interfaceCount, interfaces } = reader.summary;
+    expect(interfaceCount).toBe(100);
+    expect(interfaces).toHaveLength(Math.floor((1 << 20) / 60_000));
+  });
+
   test("interfaces without end stop at the limit", () => {
     const reader = new CaptureReader(() => {});
     reader.push(blocks.sectionHeader());
