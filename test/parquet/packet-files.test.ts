@@ -147,13 +147,15 @@ describe("captures that are kept", () => {
 
   test("without a time go to the null partition, which the file's date says too", async () => {
     const recorder = new Recorder();
-    await recorder.kept("a", [null, 1, null]);
+    await recorder.kept("a", [null, 1, null, 0, null]);
     const content = await recorder.finished();
     expect(content).toEqual({
-      "date=__HIVE_DEFAULT_PARTITION__/batch-00000.parquet": ["a 1", "a 3"],
+      "date=__HIVE_DEFAULT_PARTITION__/batch-00000.parquet": ["a 1", "a 3", "a 5"],
       "date=1970-01-02/batch-00001.parquet": ["a 2"],
+      "date=1970-01-01/batch-00002.parquet": ["a 4"],
     });
-    expect((await recorder.packetFiles.finish()).map(({ date }) => date)).toEqual([null, "1970-01-02"]);
+    const dates = (await recorder.packetFiles.finish()).map(({ date }) => date);
+    expect(dates).toEqual([null, "1970-01-02", "1970-01-01"]);
   });
 
   test.each([
