@@ -1,4 +1,5 @@
 import { TableRefusedError } from "../errors.ts";
+import { checkedAction } from "./action-shapes.ts";
 import { parseJson, stringifyJson } from "./json.ts";
 
 /**
@@ -31,14 +32,24 @@ export interface Add {
   readonly dataChange: boolean;
   /** A JSON string, kept as it is. */
   readonly stats?: string;
-  readonly deletionVector?: unknown;
+  readonly deletionVector?: DeletionVector;
+}
+
+/** Which rows of a file are deleted (Delta protocol, "Deletion Vector Descriptor Schema"). */
+export interface DeletionVector {
+  readonly storageType: string;
+  readonly pathOrInlineDv: string;
+  readonly offset?: number;
+  readonly sizeInBytes?: number;
+  readonly cardinality?: number | bigint;
+  readonly maxRowIndex?: number | bigint;
 }
 
 export interface Remove {
   readonly path: string;
   readonly deletionTimestamp?: number;
   readonly dataChange: boolean;
-  readonly deletionVector?: unknown;
+  readonly deletionVector?: DeletionVector;
 }
 
 export interface Txn {
@@ -69,7 +80,7 @@ export interface CommitInfo {
   readonly txnId?: string;
   readonly isBlindAppend?: boolean;
   readonly operationMetrics?: Readonly<Record<string, string>>;
-  readonly tags?: Readonly<Record<string, string>>;
+  readonly tags?: Readonly<Record<string, unknown>>;
 }
 
 /** One line of a commit: exactly one of these is set, or none for an action that we do not know. */
@@ -112,63 +123,6 @@ function parseAction(line: string, where: string): Action {
     throw new TableRefusedError(`${where} is no JSON: ${shown(line)}; nothing was written`, { cause: error });
   }
   return checkedAction(value, where);
-}
-
-/** What each action must have for us to use it; all else is taken as it is. */
-const SHAPES: Readonly<Record<keyof Action, readonly [field: string, type: string][]>> = {
-  protocol: [
-    ["minReaderVersion", "number"],
-    ["minWriterVersion", "number"],
-  ],
-  metaData: [
-    ["id", "string"],
-    ["schemaString", "string"],
-    ["partitionColumns", "array"],
-    ["configuration", "object"],
-    ["format", "object"],
-  ],
-  add: [
-    ["path", "string"],
-    ["partitionValues", "object"],
-    ["size", "number"],
-  ],
-  remove: [["path", "string"]],
-  txn: [["appId", "string"]],
-  domainMetadata: [
-    ["domain", "string"],
-    ["configuration", "string"],
-    ["removed", "boolean"],
-  ],
-  commitInfo: [],
-  sidecar: [
-    ["path", "string"],
-    ["sizeInBytes", "number"],
-  ],
-};
-
-/** The action in `value`, which came from a commit or a checkpoint. Throws `TableRefusedError` for one that is malformed. */
-export function checkedAction(value: unknown, where: string): Action {
-  if (typeOf(value) !== "object") {
-    throw new TableRefusedError(`${where} is no action: ${shown(stringifyJson(value))}; nothing was written`);
-  }
-  const action: Record<string, unknown> = {};
-  for (const [name, body] of Object.entries(value as object)) {
-    // Checkpoints and some writers give a null for each action that a line is not.
-    if (body === null || body === undefined || !Object.hasOwn(SHAPES, name)) continue;
-    const fields = body as Record<string, unknown>;
-    for (const [field, type] of SHAPES[name as keyof Action]) {
-      if (typeOf(fields[field]) === type) continue;
-      throw new TableRefusedError(
-        `${where}: ${name}.${field} is ${shown(stringifyJson(fields[field] ?? null))}, and must be of type ${type}; nothing was written`,
-      );
-    }
-    action[name] = body;
-  }
-  return action;
-}
-
-function typeOf(value: unknown): string {
-  return value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
 }
 
 function shown(text: string): string {

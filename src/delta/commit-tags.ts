@@ -46,23 +46,33 @@ export function commitTags(manifests: readonly Manifest[]): Record<string, strin
  * Null for a commit that is not ours. Throws `TableRefusedError` for tags of ours that cannot be read: which sources that
  * commit added would not be known.
  */
-export function readCommitTags(tags: Readonly<Record<string, string>> | undefined): CommittedSources | null {
+export function readCommitTags(tags: Readonly<Record<string, unknown>> | undefined): CommittedSources | null {
   const packedText = tags?.[SOURCES];
   if (tags === undefined || packedText === undefined) return null;
   const packed = unpack(packedText);
   const damage = new Map<number, Damage>();
-  for (const entry of jsonArray(tags, DAMAGE) as { source: number; offset: number; reason: string }[]) {
+  for (const entry of jsonArray(tags, DAMAGE)) {
+    if (!isDamage(entry)) throw unreadable(DAMAGE, "holds something else than source, offset and reason");
     damage.set(entry.source, { offset: entry.offset, reason: entry.reason });
   }
+  const batchIds = jsonArray(tags, BATCHES);
+  if (!batchIds.every((id) => typeof id === "string")) throw unreadable(BATCHES, "is no list of texts");
   const sources = Array.from({ length: packed.length / ID_BYTES }, (_, i) => {
     const id = hex(packed.subarray(i * ID_BYTES, (i + 1) * ID_BYTES));
     const known = damage.get(i);
     return known === undefined ? { id } : { id, damage: known };
   });
-  return { batchIds: jsonArray(tags, BATCHES) as string[], sources };
+  return { batchIds, sources };
 }
 
-function unpack(text: string): Uint8Array {
+function isDamage(entry: unknown): entry is Damage & { source: number } {
+  if (typeof entry !== "object" || entry === null) return false;
+  const { source, offset, reason } = entry as Readonly<Record<string, unknown>>;
+  return Number.isSafeInteger(source) && Number.isSafeInteger(offset) && typeof reason === "string";
+}
+
+function unpack(text: unknown): Uint8Array {
+  if (typeof text !== "string") throw unreadable(SOURCES, "is no text");
   let packed: Uint8Array;
   try {
     packed = fromBase64(text);
@@ -75,10 +85,12 @@ function unpack(text: string): Uint8Array {
   return packed;
 }
 
-function jsonArray(tags: Readonly<Record<string, string>>, tag: string): unknown[] {
+function jsonArray(tags: Readonly<Record<string, unknown>>, tag: string): unknown[] {
+  const text = tags[tag] ?? "[]";
+  if (typeof text !== "string") throw unreadable(tag, "is no text");
   let value: unknown;
   try {
-    value = JSON.parse(tags[tag] ?? "[]");
+    value = JSON.parse(text);
   } catch (error) {
     throw unreadable(tag, "is no JSON", error);
   }

@@ -1,4 +1,5 @@
 import { TableRefusedError } from "../errors.ts";
+import type { DeletionVector } from "./actions.ts";
 import { decodedText, isAbsolutePath, objectPath } from "./object-path.ts";
 import { decodeZ85 } from "./z85.ts";
 
@@ -16,24 +17,25 @@ export interface DeletionVectorFile {
  * The file that holds the deletion vector of the data file `of`; null where there is no vector or no file of its own. Throws
  * `TableRefusedError` for a descriptor that is not understood, or that names no plain path.
  */
-export function deletionVectorPath(deletionVector: unknown, of: string): DeletionVectorFile | null {
-  if (deletionVector === undefined || deletionVector === null) return null;
-  const { storageType, pathOrInlineDv } = deletionVector as Readonly<Record<string, unknown>>;
-  if (typeof pathOrInlineDv === "string") {
-    if (storageType === "i") return null;
-    if (storageType === "p") {
-      const isAbsolute = isAbsolutePath(pathOrInlineDv);
-      return { path: isAbsolute ? decodedText(pathOrInlineDv) : objectPath(pathOrInlineDv), isAbsolute };
-    }
-    const uuid = storageType === "u" ? decodedUuid(pathOrInlineDv.slice(-UUID_LENGTH)) : null;
-    if (uuid !== null) {
-      const folder = pathOrInlineDv.slice(0, -UUID_LENGTH);
-      const path = objectPath(`${folder === "" ? "" : `${folder}/`}deletion_vector_${uuid}.bin`);
-      return { path, isAbsolute: false };
-    }
+export function deletionVectorPath(
+  deletionVector: DeletionVector | undefined,
+  of: string,
+): DeletionVectorFile | null {
+  if (deletionVector === undefined) return null;
+  const { storageType, pathOrInlineDv } = deletionVector;
+  if (storageType === "i") return null;
+  if (storageType === "p") {
+    const isAbsolute = isAbsolutePath(pathOrInlineDv);
+    return { path: isAbsolute ? decodedText(pathOrInlineDv) : objectPath(pathOrInlineDv), isAbsolute };
+  }
+  const uuid = storageType === "u" ? decodedUuid(pathOrInlineDv.slice(-UUID_LENGTH)) : null;
+  if (uuid !== null) {
+    const folder = pathOrInlineDv.slice(0, -UUID_LENGTH);
+    const path = objectPath(`${folder === "" ? "" : `${folder}/`}deletion_vector_${uuid}.bin`);
+    return { path, isAbsolute: false };
   }
   throw new TableRefusedError(
-    `the deletion vector of ${of} is not understood (storage type ${String(storageType)}): where it lies is not known. Nothing was written or deleted`,
+    `the deletion vector of ${of} is not understood (storage type ${storageType}): where it lies is not known. Nothing was written or deleted`,
   );
 }
 

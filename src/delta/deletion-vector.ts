@@ -1,6 +1,6 @@
 import { RejectedError } from "../errors.ts";
 import type { ObjectStore } from "../manifest/object-store.ts";
-import type { Add } from "./actions.ts";
+import type { Add, DeletionVector } from "./actions.ts";
 import { crc32 } from "./crc32.ts";
 import { type DeletionVectorFile, deletionVectorPath } from "./deletion-vector-path.ts";
 import { readRoaringBitmap } from "./roaring-bitmap.ts";
@@ -26,13 +26,12 @@ const MAXIMUM_BYTES = 16 * 1024 * 1024;
 const MAXIMUM_CONTAINER_BYTES = 2 * CONTAINER_ROWS + 64;
 
 export function hasDeletionVector({ deletionVector }: Pick<Add, "deletionVector">): boolean {
-  return deletionVector !== undefined && deletionVector !== null;
+  return deletionVector !== undefined;
 }
 
 /** How many of the file's rows its deletion vector deletes, as the log says: none where it has none, or says nothing. */
 export function statedDeletedRows({ deletionVector }: Pick<Add, "deletionVector">): number {
-  if (deletionVector === undefined || deletionVector === null) return 0;
-  const { cardinality } = deletionVector as Readonly<Record<string, unknown>>;
+  const { cardinality } = deletionVector ?? {};
   return typeof cardinality === "number" && cardinality > 0 ? cardinality : 0;
 }
 
@@ -49,10 +48,9 @@ export async function readDeletionVector(
   { path, deletionVector }: Pick<Add, "path" | "deletionVector">,
   rows: number,
 ): Promise<RowSet | null> {
-  if (deletionVector === undefined || deletionVector === null) return null;
-  const fields = deletionVector as Readonly<Record<string, unknown>>;
-  const size = naturalNumber(fields, "sizeInBytes");
-  const cardinality = naturalNumber(fields, "cardinality");
+  if (deletionVector === undefined) return null;
+  const size = naturalNumber(deletionVector, "sizeInBytes");
+  const cardinality = naturalNumber(deletionVector, "cardinality");
   const limit = Math.min(MAXIMUM_BYTES, MAXIMUM_CONTAINER_BYTES * Math.ceil((rows + 1) / CONTAINER_ROWS));
   if (size < MAGIC_BYTES || size > limit) {
     throw new RejectedError(`it has ${size} bytes, and for ${rows} rows 4 to ${limit} are allowed`);
@@ -60,8 +58,8 @@ export async function readDeletionVector(
   const file = deletionVectorPath(deletionVector, path);
   const bytes =
     file === null
-      ? inlineVector(fields.pathOrInlineDv as string, size)
-      : await storedVector(table, file, { size, offset: offsetOf(fields) });
+      ? inlineVector(deletionVector.pathOrInlineDv, size)
+      : await storedVector(table, file, { size, offset: offsetOf(deletionVector) });
   const magic = view(bytes).getUint32(0, true);
   if (magic !== MAGIC) throw new RejectedError(`it begins with ${magic}, and must with ${MAGIC}`);
   const deleted = readRoaringBitmap(bytes.subarray(MAGIC_BYTES), rows);
@@ -71,15 +69,14 @@ export async function readDeletionVector(
   return deleted;
 }
 
-function naturalNumber(fields: Readonly<Record<string, unknown>>, name: string): number {
-  const value = fields[name];
+function naturalNumber(vector: DeletionVector, name: "sizeInBytes" | "cardinality" | "offset"): number {
+  const value = vector[name];
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
   throw new RejectedError(`its ${name} is ${String(value)}, and must be a natural number`);
 }
 
-function offsetOf(fields: Readonly<Record<string, unknown>>): number {
-  if (fields.offset === undefined || fields.offset === null) return FIRST_OFFSET;
-  return Math.max(FIRST_OFFSET, naturalNumber(fields, "offset"));
+function offsetOf(vector: DeletionVector): number {
+  return vector.offset === undefined ? FIRST_OFFSET : Math.max(FIRST_OFFSET, naturalNumber(vector, "offset"));
 }
 
 /** Padded to a multiple of four bytes. */

@@ -176,8 +176,30 @@ function parseLine(text: string): Line | null {
       ? { watermark, commit: value.commit }
       : { watermark };
   }
-  if ("id" in value && typeof value.id === "string" && "entry" in value) {
-    return value as { id: SourceId; entry: LedgerEntry };
+  if ("id" in value && typeof value.id === "string" && "entry" in value && isEntry(value.entry)) {
+    return { id: value.id, entry: value.entry };
   }
   return null;
 }
+
+function isEntry(value: unknown): value is LedgerEntry {
+  if (typeof value !== "object" || value === null) return false;
+  const { status, version, capture, batchId, packets, damage, reason, offset } = value as Fields;
+  if (status === "empty") return typeof capture === "string";
+  if (status === "rejected") return typeof capture === "string" && isDamage({ reason, offset });
+  return (
+    status === "committed" &&
+    Number.isSafeInteger(version) &&
+    [capture, batchId].every((text) => text === undefined || typeof text === "string") &&
+    (packets === undefined || Number.isSafeInteger(packets)) &&
+    (damage === undefined || isDamage(damage))
+  );
+}
+
+function isDamage(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const { reason, offset } = value as Fields;
+  return typeof reason === "string" && Number.isSafeInteger(offset);
+}
+
+type Fields = Readonly<Record<string, unknown>>;

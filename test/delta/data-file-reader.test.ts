@@ -207,7 +207,7 @@ describe("rows that a deletion vector deletes", () => {
           groups,
           columns,
           new MemoryObjectStore(),
-          rows.length === 0 ? null : inlineVector(rows),
+          rows.length === 0 ? undefined : inlineVector(rows),
         ),
       ),
     );

@@ -127,7 +127,7 @@ describe("the newest action of each logical file counts", () => {
 
   test("a deletion vector without an id is refused", async () => {
     await putVersions([PROTOCOL, METADATA, add("a", { deletionVector: { storageType: "u" } })]);
-    await expect(fileActions()).rejects.toThrow(/deletion vector of a has no/);
+    await expect(fileActions()).rejects.toThrow(/deletionVector.pathOrInlineDv is missing/);
   });
 });
 

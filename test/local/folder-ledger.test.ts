@@ -33,7 +33,22 @@ describe("the ledger's file", () => {
       path,
       '\nnull\n5\n[]\n{"watermark":"9"}\n{"watermark":2.5}\n{"id":7,"entry":{}}\n{"id":"x"}\n',
     );
-    expect(await new FolderLedger(folder).watermark()).toEqual({ version: 1 });
+    const entries = [
+      null,
+      {},
+      "y",
+      { status: "committed" },
+      { status: "committed", version: "1" },
+      { status: "committed", version: 1, damage: null },
+      { status: "committed", version: 1, packets: "2" },
+      { status: "rejected", capture: "c" },
+      { status: "empty" },
+      { status: "lost", capture: "c" },
+    ];
+    for (const entry of entries) await appendFile(path, `\n${JSON.stringify({ id: id(1), entry })}\n`);
+    const ledger = new FolderLedger(folder);
+    expect(await ledger.watermark()).toEqual({ version: 1 });
+    expect(await ledger.lookup([id(1)])).toEqual(new Map());
   });
 
   test("what others append is seen, and what was read is not read again", async () => {

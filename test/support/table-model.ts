@@ -1,5 +1,5 @@
 import { type ColumnSource, parquetWriteBuffer } from "hyparquet-writer";
-import type { Protocol } from "../../src/delta/actions.ts";
+import type { DeletionVector, Protocol } from "../../src/delta/actions.ts";
 import { stringifyJson } from "../../src/delta/json.ts";
 
 /** A file as the model has it: its rows are the values of column `n`. */
@@ -36,7 +36,7 @@ export function logicalKey({ path, vector }: Pick<ModelFile, "path" | "vector">)
 }
 
 /** The descriptor of a vector that is nowhere: its id is all that tells logical files apart. */
-export function vectorOf(id: string): object {
+export function vectorOf(id: string): DeletionVector {
   const [rest = "", offset] = id.slice(1).split("@");
   return {
     storageType: "u",
