@@ -44,20 +44,17 @@ const textList: Check = (value) => {
   return wrong < 0 ? null : { at: `[${wrong}]`, value: value[wrong] as unknown, expected: "text" };
 };
 
-/** `nullable`: whether a key may have null for its value. */
-function textMap({ nullable }: { readonly nullable: boolean }): Check {
-  return (value) => {
-    if (!isObject(value)) return { at: "", value, expected: "an object of texts" };
-    for (const key of Object.keys(value)) {
-      const item = value[key];
-      if (nullable && (item === null || item === undefined)) continue;
-      if (text(key) !== null || text(item) !== null) {
-        return { at: `.${key}`, value: item, expected: nullable ? "text or null" : "text" };
-      }
+const textMap: Check = (value) => {
+  if (!isObject(value)) return { at: "", value, expected: "an object of texts" };
+  for (const key of Object.keys(value)) {
+    const item = value[key];
+    if (item === null || item === undefined) continue;
+    if (text(key) !== null || text(item) !== null) {
+      return { at: `.${key}`, value: item, expected: "text or null" };
     }
-    return null;
-  };
-}
+  }
+  return null;
+};
 
 function struct(...fields: readonly Field[]): Check {
   return (value) => {
@@ -88,7 +85,7 @@ const deletionVector = struct(
 const ofFiles = [
   required("path", text),
   optional("dataChange", boolean),
-  optional("tags", textMap({ nullable: true })),
+  optional("tags", textMap),
   optional("deletionVector", deletionVector),
   optional("baseRowId", long),
   optional("defaultRowCommitVersion", long),
@@ -112,20 +109,20 @@ const SHAPES: Readonly<Record<keyof Action, Check>> = {
     optional("description", text),
     required("schemaString", text),
     required("partitionColumns", textList),
-    required("configuration", textMap({ nullable: false })),
-    required("format", struct(optional("provider", text), optional("options", textMap({ nullable: true })))),
+    required("configuration", textMap),
+    required("format", struct(optional("provider", text), optional("options", textMap))),
     optional("createdTime", long),
   ),
   add: struct(
     ...ofFiles,
-    required("partitionValues", textMap({ nullable: true })),
+    required("partitionValues", textMap),
     required("size", bytes),
     optional("modificationTime", milliseconds),
     optional("clusteringProvider", text),
   ),
   remove: struct(
     ...ofFiles,
-    optional("partitionValues", textMap({ nullable: true })),
+    optional("partitionValues", textMap),
     optional("size", bytes),
     optional("deletionTimestamp", milliseconds),
     optional("extendedFileMetadata", boolean),
@@ -159,7 +156,10 @@ export function checkedAction(value: unknown, where: string): Action {
       );
     }
     const fields = withoutNulls(body as Fields);
-    action[name] = name === "commitInfo" ? usableCommitInfo(fields) : fields;
+    if (name === "commitInfo") action[name] = usableCommitInfo(fields);
+    else if (name !== "metaData") action[name] = fields;
+    // To some writers a property that was unset is null.
+    else action[name] = { ...fields, configuration: withoutNulls(fields.configuration as Fields) };
   }
   return action;
 }

@@ -29,9 +29,8 @@ const malformed: readonly [action: string, problem: string][] = [
   [metaData('"partitionColumns":[null]'), "metaData.partitionColumns[0] is null, and must be text"],
   [
     metaData('"configuration":{"delta.appendOnly":true}'),
-    "metaData.configuration.delta.appendOnly is true, and must be text",
+    "metaData.configuration.delta.appendOnly is true, and must be text or null",
   ],
-  [metaData('"configuration":{"x":null}'), "metaData.configuration.x is null, and must be text"],
   [metaData('"format":{"options":7}'), "metaData.format.options is 7, and must be an object of texts"],
   [
     metaData('"createdTime":9223372036854775808'),
@@ -123,6 +122,11 @@ describe("actions of a commit", () => {
     expect(parseActions(bytes(text), "7.json")).toEqual([
       { add: { path: "a", partitionValues: { date: null }, size: 1 } },
     ]);
+  });
+
+  test("a property that is null is unset", () => {
+    const [action] = parseActions(bytes(metaData('"configuration":{"a":null,"b":"c"}')), "7.json");
+    expect(action?.metaData?.configuration).toEqual({ b: "c" });
   });
 
   test("a commitInfo never refuses a table: what is of another type than it should is left out", () => {
