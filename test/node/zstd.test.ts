@@ -104,6 +104,12 @@ describe("pages decompressed in WebAssembly", () => {
     expect(() => wasmZstdDecompressed(run, 299)).toThrow(/10 bytes is no zstd frame of 299 bytes/);
   });
 
+  it("that claim to be long are left to JavaScript: the module's memory does not grow for a claim", () => {
+    const before = process.memoryUsage().external;
+    expect(wasmZstdDecompressed(run, 2 ** 30)).toEqual(new Uint8Array(300).fill(7));
+    expect(process.memoryUsage().external - before).toBeLessThan(16 * 1024 * 1024);
+  });
+
   it("that are damaged are refused, and the next one comes back", () => {
     const page = bytes(10_000);
     const frame = frameOf(page);
