@@ -21,7 +21,9 @@ export interface CheckpointOptions {
   readonly interval: number;
   /** Whether one is written of any version that has none. */
   readonly always?: boolean;
-  /** Called for each live file, in no order: where no checkpoint is written, the table's files are read for it all the same. */
+  /** Called with the table's state before anything is decided: whoever needs it too need not read the log again. */
+  readonly onState?: (state: ReconciledLog) => void;
+  /** Called for each live file that goes into the checkpoint, in no order. */
   readonly onFile?: (file: Add) => void;
 }
 
@@ -47,25 +49,22 @@ export type CheckpointResult =
  * Readers then begin there instead of at the last one. Throws `RetryableError` when a store fails and `TableRefusedError` for a
  * log that cannot be read; the table is as good as before in either case.
  *
- * Cost: the commits since the last checkpoint and, where a new one is due or `onFile` asks for it, that checkpoint.
+ * Cost: the commits since the last checkpoint, that checkpoint, and the writing of the new one where it is due.
  */
 export async function checkpointTable(
   ports: CheckpointPorts,
-  { interval, always = false, onFile }: CheckpointOptions,
+  { interval, always = false, onState, onFile }: CheckpointOptions,
 ): Promise<CheckpointResult> {
   const state = await reconcileLog(ports.log);
   if (state === null) return { outcome: "no table" };
+  onState?.(state);
   const { version, checkpointVersion: checkpoint, protocol, metadata } = state;
   const due = (checkpoint ?? 0) + (always ? 1 : (tableInterval(metadata.configuration) ?? interval));
   // Version 0 alone is read as fast as a checkpoint of it.
-  const isDue = version >= due || (always && checkpoint === null);
+  if (version < due && !(always && checkpoint === null)) return { outcome: "not due", version, checkpoint };
   const obstacles = checkpointObstacles(protocol, metadata);
+  if (obstacles.length > 0) return { outcome: "left to others", version, reason: obstacles.join("; ") };
   const watched = onFile === undefined ? state : watching(state, onFile);
-  if (!isDue || obstacles.length > 0) {
-    if (onFile !== undefined) for await (const _ of watched.files());
-    if (!isDue) return { outcome: "not due", version, checkpoint };
-    return { outcome: "left to others", version, reason: obstacles.join("; ") };
-  }
   const written = await writeCheckpoint(ports.table, watched, ports.now(), ports.checkpointCompressor);
   if (written.outcome === "exists") return { outcome: "exists", version };
   const { adds: files, actions, bytes } = written;

@@ -1,6 +1,6 @@
 import { type CheckpointPorts, type CheckpointResult, checkpointTable } from "./checkpoint-table.ts";
 import type { RewritePorts } from "./delta/commit-rewrite.ts";
-import { liveFiles } from "./delta/reconcile.ts";
+import type { ReconciledLog } from "./delta/reconcile.ts";
 import { type OptimizeLimits, type OptimizeResult, optimizeTable } from "./optimize-table.ts";
 import { LEAST_RETENTION, type VacuumResult, vacuumTable } from "./vacuum-table.ts";
 
@@ -25,8 +25,8 @@ export type Step<Result> = { readonly result: Result } | { readonly error: unkno
 
 export interface MaintenanceReport {
   readonly checkpoint: Step<CheckpointResult>;
-  /** Small files before anything was rewritten; null where there is no table, or its files cannot be listed. */
-  readonly smallFiles: number | null;
+  /** Small files before anything was rewritten; null where there is no table, or its log cannot be read. */
+  readonly smallFiles: Step<number> | null;
   /** Null where it was not to be done, as with the next. */
   readonly optimize: Step<OptimizeResult> | null;
   readonly vacuum: Step<VacuumResult> | null;
@@ -45,11 +45,20 @@ export async function maintainTable(
   const onFile = ({ size }: { readonly size: number }) => {
     if (size < smallBytes) small++;
   };
+  const found: { state: ReconciledLog | null } = { state: null };
+  const onState = (state: ReconciledLog) => {
+    found.state = state;
+  };
   // First: whoever reads the table waits for it, and what comes after it reads the table, too.
-  const checkpoint = await step(() => checkpointTable(ports, { interval, onFile }));
-  const failed = "error" in checkpoint;
-  const isTable = failed || checkpoint.result.outcome !== "no table";
-  const smallFiles = failed ? await countSmall(ports, smallBytes) : isTable ? small : null;
+  const checkpoint = await step(() => checkpointTable(ports, { interval, onState, onFile }));
+  const outcome = "result" in checkpoint ? checkpoint.result.outcome : "failed";
+  const isTable = outcome !== "no table";
+  // Of every run, since their alarm must not wait for a checkpoint; files that could not be listed fail no checkpoint that is not due.
+  const { state } = found;
+  const isCounted = outcome === "written" || outcome === "exists";
+  const smallFiles = isCounted
+    ? { result: small }
+    : state && (await step(() => countSmall(state, smallBytes)));
   const goesOn = () => isTable && ports.now() < deadlineMs;
   return {
     checkpoint,
@@ -65,13 +74,12 @@ export async function maintainTable(
   };
 }
 
-/** For a run whose checkpoint failed on its way. A failure here has the same cause, which is told already. */
-async function countSmall({ log }: RewritePorts, smallBytes: number): Promise<number | null> {
+async function countSmall(state: ReconciledLog, smallBytes: number): Promise<number> {
   let small = 0;
-  const counted = await step(async () => {
-    for await (const adds of liveFiles(log)) small += adds.filter(({ size }) => size < smallBytes).length;
-  });
-  return "result" in counted ? small : null;
+  for await (const actions of state.files()) {
+    for (const { add } of actions) if (add !== undefined && add.size < smallBytes) small++;
+  }
+  return small;
 }
 
 /** Up to a week it is left to the table, which may ask for more. */

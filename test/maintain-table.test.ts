@@ -4,6 +4,7 @@ import { packetTable } from "../src/columns/packet-table.ts";
 import { createTableBody } from "../src/delta/commit-body.ts";
 import { ConditionalLogStore } from "../src/delta/conditional-log-store.ts";
 import { commitFileName } from "../src/delta/log-store.ts";
+import { RetryableError } from "../src/errors.ts";
 import { type MaintenanceSettings, maintainTable } from "../src/maintain-table.ts";
 import { nodePageCompressor } from "../src/node/page-compressor.ts";
 import { nodeParquetWriter } from "../src/node/parquet.ts";
@@ -185,7 +186,7 @@ describe("maintenance", () => {
     expect(await maintainTable(portsNow(), settings)).toMatchObject({
       checkpoint: { result: { outcome: "written", files: 10 } },
       // Of 100 to 1,000 bytes.
-      smallFiles: 4,
+      smallFiles: { result: 4 },
       optimize: null,
       vacuum: null,
     });
@@ -195,12 +196,12 @@ describe("maintenance", () => {
     await putVersions(9);
     expect(await maintainTable(portsNow(), settings)).toMatchObject({
       checkpoint: { result: { outcome: "not due" } },
-      smallFiles: 4,
+      smallFiles: { result: 4 },
     });
     await putVersions(10, { "delta.checkpoint.writeStatsAsStruct": "true" });
     expect(await maintainTable(portsNow(), settings)).toMatchObject({
       checkpoint: { result: { outcome: "left to others" } },
-      smallFiles: 4,
+      smallFiles: { result: 4 },
     });
   });
 
@@ -217,7 +218,7 @@ describe("maintenance", () => {
     };
     const report = await maintainTable(ports, { ...settings, vacuumMs: 1 });
     expect(report.checkpoint).toEqual({ error: new Error("no memory") });
-    expect(report.smallFiles).toBe(4);
+    expect(report.smallFiles).toEqual({ result: 4 });
     expect(report.vacuum).toMatchObject({ result: { files: 0, retentionMs: 168 * 3_600_000 } });
   });
 
@@ -237,6 +238,30 @@ describe("maintenance", () => {
       await maintainTable({ ...ports, log: counting }, { ...settings, checkpointInterval: interval });
       expect([reads.size, ...new Set(reads.values())]).toEqual([11, 1]);
     }
+  });
+
+  test("says that files cannot be listed, which fails no checkpoint that is not due", async () => {
+    await putVersions(10);
+    await maintainTable(portsNow(), settings);
+    await putVersions(11);
+    const { log, ...ports } = portsNow();
+    let left = Number.POSITIVE_INFINITY;
+    let reads = 0;
+    const failing = Object.assign(Object.create(log) as typeof log, {
+      list: (from: string) => log.list(from),
+      read: (name: string, range?: { start: number; length: number }) => {
+        if (name.endsWith(".checkpoint.parquet") && ++reads > left) throw new RetryableError("S3 is away");
+        return log.read(name, range);
+      },
+    });
+    // As many as the state takes without its files.
+    await checkpointTable({ ...ports, log: failing }, { interval: 10 });
+    left = reads;
+    reads = 0;
+    expect(await maintainTable({ ...ports, log: failing }, settings)).toMatchObject({
+      checkpoint: { result: { outcome: "not due" } },
+      smallFiles: { error: new RetryableError("S3 is away") },
+    });
   });
 
   test("has no number of small files where the log cannot be read, and says why", async () => {

@@ -63,9 +63,7 @@ export const handler = async (_event: unknown, context: Context): Promise<void> 
       deadlineMs: Date.now() + remaining - maintenanceReserveSeconds * 1_000,
     });
     reportCheckpoint(report);
-    // In every run: the alarm must not wait for a checkpoint.
-    if (report.smallFiles !== null) metrics.addMetric("SmallFiles", MetricUnit.Count, report.smallFiles);
-    reportRewrites(report);
+    reportOthers(report);
   } finally {
     await sharedLog?.settled();
     metrics.publishStoredMetrics();
@@ -84,20 +82,23 @@ function reportCheckpoint({ checkpoint }: MaintenanceReport): void {
 }
 
 /** Throws after everything is told, so that the function's own error count has what failed. */
-function reportRewrites({ optimize, vacuum }: MaintenanceReport): void {
+function reportOthers({ smallFiles, optimize, vacuum }: MaintenanceReport): void {
   const failures: unknown[] = [];
-  for (const [step, outcome] of Object.entries({ optimize, vacuum })) {
-    if (outcome === null) continue;
-    if ("result" in outcome) logger.info(step, { ...outcome.result, table: settings.tableUri });
-    else {
-      logger.error(`${step} failed`, { error: outcome.error as Error, table: settings.tableUri });
-      failures.push(outcome.error);
-    }
+  for (const [step, outcome] of Object.entries({ smallFiles, optimize, vacuum })) {
+    if (outcome === null || "result" in outcome) continue;
+    logger.error(`${step} failed`, { error: outcome.error as Error, table: settings.tableUri });
+    failures.push(outcome.error);
+  }
+  // In every run: the alarm must not wait for a checkpoint.
+  if (smallFiles !== null && "result" in smallFiles) {
+    metrics.addMetric("SmallFiles", MetricUnit.Count, smallFiles.result);
   }
   if (optimize !== null && "result" in optimize) {
+    logger.info("optimize", { ...optimize.result, table: settings.tableUri });
     metrics.addMetric("Optimized", MetricUnit.Count, optimize.result.removedFiles);
   }
   if (vacuum !== null && "result" in vacuum) {
+    logger.info("vacuum", { ...vacuum.result, table: settings.tableUri });
     metrics.addMetric("Vacuumed", MetricUnit.Count, vacuum.result.files);
   }
   if (failures.length > 0) throw new AggregateError(failures, "maintenance is not complete");
