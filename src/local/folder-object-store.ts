@@ -194,7 +194,7 @@ class FileWriter implements ObjectWriter {
   }
 
   async #open(): Promise<FileHandle> {
-    await mkdir(join(this.#root, UNFINISHED), { recursive: true });
+    await makeFolder(join(this.#root, UNFINISHED));
     return await open(this.#unfinished, "wx");
   }
 
@@ -206,7 +206,7 @@ class FileWriter implements ObjectWriter {
       await this.#file.sync();
       await this.#file.close();
       this.#file = null;
-      firstMade = await mkdir(dirname(target), { recursive: true });
+      firstMade = await makeFolder(dirname(target));
     } catch (error) {
       throw notWritten(error, target);
     }
@@ -218,6 +218,27 @@ class FileWriter implements ObjectWriter {
       throw translated(error, `cannot put ${target}`);
     }
   }
+}
+
+/**
+ * Makes the folder and those above it; returns the first that was made, if one was. Not by `recursive: true`: with that Node says
+ * of a read-only file system that there is no such folder, and never comes back where no folder can be made, such as below /proc.
+ */
+async function makeFolder(path: string): Promise<string | undefined> {
+  const above = dirname(path);
+  try {
+    await mkdir(path);
+    return path;
+  } catch (error) {
+    if (isExisting(error) && (await stat(path)).isDirectory()) return undefined;
+    if (!isNotFound(error) || above === path) throw error;
+  }
+  const first = await makeFolder(above);
+  await mkdir(path).catch((error: unknown) => {
+    // Somebody else may have made it meanwhile.
+    if (!isExisting(error)) throw error;
+  });
+  return first ?? path;
 }
 
 /** The system's refusal before the object's name was made. */

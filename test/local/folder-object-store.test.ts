@@ -6,8 +6,8 @@ import { CommitInDoubtError, NothingWrittenError, RetryableError } from "../../s
 import { FolderObjectStore } from "../../src/local/folder-object-store.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-/** What the next call of link(2) fails with. */
-const failure = vi.hoisted(() => ({ link: null as string | null }));
+/** What calls of link(2) and mkdir(2) fail with. */
+const failure = vi.hoisted(() => ({ link: null as string | null, mkdir: null as string | null }));
 vi.mock("node:fs/promises", async (original) => {
   const real = await original<typeof import("node:fs/promises")>();
   return {
@@ -15,6 +15,12 @@ vi.mock("node:fs/promises", async (original) => {
     link: async (from: string, to: string) => {
       if (failure.link === null) return await real.link(from, to);
       throw Object.assign(new Error(failure.link), { code: failure.link });
+    },
+    mkdir: async (path: string, options?: { recursive: boolean }) => {
+      if (failure.mkdir === null) return await real.mkdir(path, options);
+      // As Node tells the refusal of a read-only file system.
+      const code = options?.recursive === true ? "ENOENT" : failure.mkdir;
+      throw Object.assign(new Error(code), { code });
     },
   };
 });
@@ -115,9 +121,13 @@ describe("a table's folder", () => {
         failure.link = code;
         await expect(commit(folder), code).rejects.toThrow(NothingWrittenError);
       }
+      failure.mkdir = "EROFS";
+      await expect(commit(join(folder, "new"))).rejects.toThrow(/EROFS; the file system is read-only/);
+      failure.mkdir = null;
       failure.link = "EIO";
       await expect(commit(folder)).rejects.toThrow(CommitInDoubtError);
     } finally {
+      failure.mkdir = null;
       failure.link = null;
     }
   });
