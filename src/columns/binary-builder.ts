@@ -1,7 +1,7 @@
 import { giveBack } from "../capture/give-back.ts";
 import { ABSENT } from "../decode/packet-record.ts";
+import { int8Room, int32Room } from "./array-room.ts";
 import type { ColumnBuilder } from "./column-builder.ts";
-import { int8Room, int32Room } from "./lanes.ts";
 import type { Column } from "./row-group.ts";
 import { int8Validity } from "./validity.ts";
 
@@ -22,9 +22,9 @@ export class BinaryBuilder implements ColumnBuilder {
   #offsets = new Int32Array(1);
   #present = new Int8Array(0);
 
-  ensureRows(rows: number, lane: number): void {
-    this.#offsets = int32Room(this.#offsets, rows + 1, lane, 0);
-    this.#present = int8Room(this.#present, rows, lane, ABSENT);
+  ensureRows(rows: number): void {
+    this.#offsets = int32Room(this.#offsets, rows + 1, 0);
+    this.#present = int8Room(this.#present, rows, ABSENT);
   }
 
   /** Bytes of the rows before `row`. */

@@ -8,8 +8,8 @@ import type { Column } from "./row-group.ts";
 export interface ColumnBuilder {
   /** Memory that each row takes for which there is room. */
   readonly rowBytes: number;
-  /** Makes room for `rows` rows in all. `lane`: where in the cache, see {@link int32Room}. */
-  ensureRows(rows: number, lane: number): void;
+  /** Makes room for `rows` rows in all. */
+  ensureRows(rows: number): void;
   /** Rows `from` to `to` (exclusive) as a column; its arrays are valid until the next store or `take`. */
   take(from: number, to: number): Column;
   /** Forgets the first `count` of `rows` rows: those behind them move to the front. Cost: a copy of those. */

@@ -12,16 +12,13 @@ const GROWTH = 1.5;
 export class ColumnGroup<Columns extends Readonly<Record<string, ColumnBuilder>>> {
   readonly columns: Columns;
   readonly #builders: readonly ColumnBuilder[];
-  readonly #firstLane: number;
   #capacity = 0;
   /** Behind the last row that was stored to. */
   #end = 0;
 
-  /** The columns take as many lanes (see {@link ColumnBuilder}) as they are, from `firstLane` on. */
-  constructor(columns: Columns, firstLane: number) {
+  constructor(columns: Columns) {
     this.columns = columns;
     this.#builders = Object.values(columns);
-    this.#firstLane = firstLane;
   }
 
   /** Memory of the columns' arrays, for rows stored to and for those that there is room for. */
@@ -62,9 +59,7 @@ export class ColumnGroup<Columns extends Readonly<Record<string, ColumnBuilder>>
 
   #grow(rows: number): void {
     const capacity = Math.max(FEWEST_ROWS, rows, Math.ceil(GROWTH * this.#capacity));
-    this.#builders.forEach((builder, i) => {
-      builder.ensureRows(capacity, this.#firstLane + i);
-    });
+    for (const builder of this.#builders) builder.ensureRows(capacity);
     this.#capacity = capacity;
   }
 }

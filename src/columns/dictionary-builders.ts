@@ -1,8 +1,8 @@
 import { giveBack } from "../capture/give-back.ts";
 import { ABSENT } from "../decode/packet-record.ts";
 import { AddressDictionary } from "./address-dictionary.ts";
+import { int32Room } from "./array-room.ts";
 import type { ColumnBuilder } from "./column-builder.ts";
-import { int32Room } from "./lanes.ts";
 import type { Column } from "./row-group.ts";
 import { int32Validity } from "./validity.ts";
 
@@ -31,8 +31,8 @@ export abstract class DictionaryBuilder implements ColumnBuilder {
     return this.bytes - this.#bytesAtEnd;
   }
 
-  ensureRows(rows: number, lane: number): void {
-    this.codes = int32Room(this.codes, rows, lane, ABSENT);
+  ensureRows(rows: number): void {
+    this.codes = int32Room(this.codes, rows, ABSENT);
   }
 
   take(from: number, to: number): Column {

@@ -1,6 +1,6 @@
 import { ABSENT } from "../decode/packet-record.ts";
+import { int8Room, int32Room, int64Room } from "./array-room.ts";
 import type { ColumnBuilder } from "./column-builder.ts";
-import { int8Room, int32Room, int64Room } from "./lanes.ts";
 import type { Column } from "./row-group.ts";
 import { halvesValidity, int8Validity, int32Validity } from "./validity.ts";
 
@@ -8,8 +8,8 @@ export class IntegerBuilder implements ColumnBuilder {
   readonly rowBytes = 4;
   values = new Int32Array(0);
 
-  ensureRows(rows: number, lane: number): void {
-    this.values = int32Room(this.values, rows, lane, ABSENT);
+  ensureRows(rows: number): void {
+    this.values = int32Room(this.values, rows, ABSENT);
   }
 
   take(from: number, to: number): Column {
@@ -33,8 +33,8 @@ export class LongBuilder implements ColumnBuilder {
   /** The same memory: no BigInt is made for a row. */
   #halves = new Int32Array(0);
 
-  ensureRows(rows: number, lane: number): void {
-    this.#values = int64Room(this.#values, rows, lane, BigInt(ABSENT));
+  ensureRows(rows: number): void {
+    this.#values = int64Room(this.#values, rows, BigInt(ABSENT));
     this.#halves = halvesOf(this.#values);
   }
 
@@ -69,8 +69,8 @@ export class TimestampBuilder implements ColumnBuilder {
   /** The same memory: no BigInt is made for a row. */
   #halves = new Int32Array(0);
 
-  ensureRows(rows: number, lane: number): void {
-    this.#values = int64Room(this.#values, rows, lane, BigInt(NO_TIME) << 32n);
+  ensureRows(rows: number): void {
+    this.#values = int64Room(this.#values, rows, BigInt(NO_TIME) << 32n);
     this.#halves = halvesOf(this.#values);
   }
 
@@ -113,8 +113,8 @@ export class BooleanBuilder implements ColumnBuilder {
   readonly rowBytes = 1;
   values = new Int8Array(0);
 
-  ensureRows(rows: number, lane: number): void {
-    this.values = int8Room(this.values, rows, lane, ABSENT);
+  ensureRows(rows: number): void {
+    this.values = int8Room(this.values, rows, ABSENT);
   }
 
   take(from: number, to: number): Column {

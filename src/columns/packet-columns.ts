@@ -13,30 +13,20 @@ export type PacketColumns = ReturnType<typeof packetColumns>;
 
 /** The builders of the packets table, in groups of columns that a packet has together. */
 export function packetColumns(hashSeed: number) {
-  let lanes = 0;
-  const group: NewGroup = (columns) => {
-    const firstLane = lanes;
-    lanes += Object.keys(columns).length;
-    return new ColumnGroup(columns, firstLane);
-  };
-  return { ...captureGroups(group, hashSeed), ...networkGroups(group, hashSeed), ...vehicleGroups(group) };
+  return { ...captureGroups(hashSeed), ...networkGroups(hashSeed), ...vehicleGroups() };
 }
 
-type NewGroup = <Columns extends Readonly<Record<string, ColumnBuilder>>>(
-  columns: Columns,
-) => ColumnGroup<Columns>;
-
 /** What captures and packets have whatever their protocols are. */
-function captureGroups(group: NewGroup, hashSeed: number) {
+function captureGroups(hashSeed: number) {
   return {
-    capture: group({
+    capture: new ColumnGroup({
       vehicle_id: new StringBuilder(),
       capture: new StringBuilder(),
       source_id: new StringBuilder(),
       ingested_at: new TimestampBuilder(),
     }),
     /** Of every packet, or of nearly every one. */
-    packet: group({
+    packet: new ColumnGroup({
       packet_number: new LongBuilder(),
       ts: new TimestampBuilder(),
       ts_nanos: new IntegerBuilder(),
@@ -51,24 +41,24 @@ function captureGroups(group: NewGroup, hashSeed: number) {
       decode_status: new EnumBuilder(decodeStatusNames),
       frame: new BinaryBuilder(),
     }),
-    section: group({
+    section: new ColumnGroup({
       section_number: new IntegerBuilder(),
       interface_id: new IntegerBuilder(),
       interface_name: new StringBuilder(),
     }),
-    comment: group({ packet_comment: new StringBuilder() }),
+    comment: new ColumnGroup({ packet_comment: new StringBuilder() }),
   };
 }
 
-function networkGroups(group: NewGroup, hashSeed: number) {
+function networkGroups(hashSeed: number) {
   return {
-    vlan: group({
+    vlan: new ColumnGroup({
       vlan_id: new IntegerBuilder(),
       vlan_priority: new IntegerBuilder(),
       inner_vlan_id: new IntegerBuilder(),
     }),
-    arp: group({ arp_opcode: new IntegerBuilder() }),
-    ip: group({
+    arp: new ColumnGroup({ arp_opcode: new IntegerBuilder() }),
+    ip: new ColumnGroup({
       ip_version: new IntegerBuilder(),
       ip_protocol: new IntegerBuilder(),
       ip_ttl: new IntegerBuilder(),
@@ -77,25 +67,25 @@ function networkGroups(group: NewGroup, hashSeed: number) {
       ip_dst: new AddressBuilder(hashSeed),
     }),
     /** What every IPv4 packet has, and IPv6 packets in fragments. */
-    fragment: group({
+    fragment: new ColumnGroup({
       ip_id: new LongBuilder(),
       ip_fragment_offset: new IntegerBuilder(),
       ip_more_fragments: new BooleanBuilder(),
     }),
-    ports: group({ src_port: new IntegerBuilder(), dst_port: new IntegerBuilder() }),
-    tcp: group({
+    ports: new ColumnGroup({ src_port: new IntegerBuilder(), dst_port: new IntegerBuilder() }),
+    tcp: new ColumnGroup({
       tcp_flags: new IntegerBuilder(),
       tcp_window: new IntegerBuilder(),
       tcp_seq: new LongBuilder(),
       tcp_ack: new LongBuilder(),
     }),
-    icmp: group({ icmp_type: new IntegerBuilder(), icmp_code: new IntegerBuilder() }),
+    icmp: new ColumnGroup({ icmp_type: new IntegerBuilder(), icmp_code: new IntegerBuilder() }),
   };
 }
 
-function vehicleGroups(group: NewGroup) {
+function vehicleGroups() {
   return {
-    can: group({
+    can: new ColumnGroup({
       can_id: new LongBuilder(),
       can_extended: new BooleanBuilder(),
       can_remote: new BooleanBuilder(),
@@ -103,7 +93,7 @@ function vehicleGroups(group: NewGroup) {
       can_fd: new BooleanBuilder(),
       can_length: new IntegerBuilder(),
     }),
-    someip: group({
+    someip: new ColumnGroup({
       someip_service_id: new IntegerBuilder(),
       someip_method_id: new IntegerBuilder(),
       someip_client_id: new IntegerBuilder(),
@@ -113,14 +103,14 @@ function vehicleGroups(group: NewGroup) {
       someip_return_code: new IntegerBuilder(),
       someip_count: new IntegerBuilder(),
     }),
-    doip: group({
+    doip: new ColumnGroup({
       doip_payload_type: new IntegerBuilder(),
       doip_source_address: new IntegerBuilder(),
       doip_target_address: new IntegerBuilder(),
       uds_service_id: new IntegerBuilder(),
     }),
-    ptp: group({ ptp_message_type: new IntegerBuilder(), ptp_sequence_id: new IntegerBuilder() }),
-    module: group({
+    ptp: new ColumnGroup({ ptp_message_type: new IntegerBuilder(), ptp_sequence_id: new IntegerBuilder() }),
+    module: new ColumnGroup({
       record_number: new IntegerBuilder(),
       module_device_id: new IntegerBuilder(),
       module_interface_id: new LongBuilder(),

@@ -11,9 +11,6 @@ import {
 import { ABSENT } from "../../src/decode/packet-record.ts";
 import { valuesOf } from "../support/column-values.ts";
 
-/** Any: rows do not depend on it. */
-const LANE = 3;
-
 /** A builder of one kind, filled with values, null for a null. */
 interface Kind {
   readonly name: string;
@@ -28,7 +25,7 @@ const kinds: readonly Kind[] = [
     values: [0, 1, 2, 255, 256, 65_535, 65_536, 2 ** 31 - 1, 7],
     fill: (values) => {
       const builder = new IntegerBuilder();
-      builder.ensureRows(values.length, LANE);
+      builder.ensureRows(values.length);
       values.forEach((value, row) => {
         builder.values[row] = (value as number | null) ?? ABSENT;
       });
@@ -50,7 +47,7 @@ const kinds: readonly Kind[] = [
     ],
     fill: (values) => {
       const builder = new LongBuilder();
-      builder.ensureRows(values.length, LANE);
+      builder.ensureRows(values.length);
       values.forEach((value, row) => {
         builder.set(row, value === null ? ABSENT : Number(value));
       });
@@ -62,7 +59,7 @@ const kinds: readonly Kind[] = [
     values: [0, 1, 1, 0, 1, 0, 0, 1, 1],
     fill: (values) => {
       const builder = new BooleanBuilder();
-      builder.ensureRows(values.length, LANE);
+      builder.ensureRows(values.length);
       values.forEach((value, row) => {
         builder.values[row] = (value as number | null) ?? ABSENT;
       });
@@ -74,7 +71,7 @@ const kinds: readonly Kind[] = [
     values: ["b", "a", "", "é", "\u{1f697}", "a", "c", "b", "d"],
     fill: (values) => {
       const builder = new StringBuilder();
-      builder.ensureRows(values.length, LANE);
+      builder.ensureRows(values.length);
       values.forEach((value, row) => {
         builder.codes[row] = builder.code(value as string | null);
       });
@@ -87,7 +84,7 @@ const kinds: readonly Kind[] = [
     fill: (values) => {
       const names = ["ok", "truncated", "malformed", "unsupported"];
       const builder = new EnumBuilder(names);
-      builder.ensureRows(values.length, LANE);
+      builder.ensureRows(values.length);
       values.forEach((value, row) => {
         builder.codes[row] = names.indexOf(value as string);
       });
@@ -99,7 +96,7 @@ const kinds: readonly Kind[] = [
     values: Array.from({ length: 9 }, (_, i) => `10.0.0.${i % 5}`),
     fill: (values) => {
       const builder = new AddressBuilder(1);
-      builder.ensureRows(values.length, LANE);
+      builder.ensureRows(values.length);
       values.forEach((value, row) => {
         const bytes = Uint8Array.from(String(value).split("."), Number);
         builder.codes[row] = builder.code(bytes, value === null ? ABSENT : 0, 4);
@@ -112,7 +109,7 @@ const kinds: readonly Kind[] = [
     values: [[1], [], [2, 3], [4, 5, 6], [7], [8], [9, 10], [], [11]],
     fill: (values) => {
       const builder = new BinaryBuilder();
-      builder.ensureRows(values.length, LANE);
+      builder.ensureRows(values.length);
       values.forEach((value, row) => {
         const bytes = Uint8Array.from((value as number[] | null) ?? []);
         builder.append(row, bytes, 0, value === null ? ABSENT : bytes.length);
@@ -125,7 +122,7 @@ const kinds: readonly Kind[] = [
     values: Array.from({ length: 9 }, (_, i) => BigInt(i) * 1_000_001n),
     fill: (values) => {
       const builder = new TimestampBuilder();
-      builder.ensureRows(values.length, LANE);
+      builder.ensureRows(values.length);
       values.forEach((value, row) => {
         const micros = (value as bigint | null) ?? 0n;
         if (value !== null) builder.set(row, Number(micros / 1_000_000n), Number(micros % 1_000_000n) * 1000);

@@ -6,7 +6,7 @@ import { IntegerBuilder } from "../../src/columns/number-builders.ts";
 import { valuesOf } from "../support/column-values.ts";
 
 function stored(builder: StringBuilder, values: readonly (string | null)[], from = 0): void {
-  builder.ensureRows(from + values.length, 0);
+  builder.ensureRows(from + values.length);
   values.forEach((value, i) => {
     builder.codes[from + i] = builder.code(value);
   });
@@ -93,7 +93,7 @@ describe("growth", () => {
     const integers = new IntegerBuilder();
     const binary = new BinaryBuilder();
     for (let row = 0; row < 3000; row++) {
-      if (row % 1000 === 0) for (const builder of [integers, binary]) builder.ensureRows(row + 1000, 0);
+      if (row % 1000 === 0) for (const builder of [integers, binary]) builder.ensureRows(row + 1000);
       integers.values[row] = row;
       binary.append(row, new Uint8Array(100).fill(row & 0xff), 0, row % 100);
     }
@@ -105,7 +105,7 @@ describe("growth", () => {
 
   test("of bytes takes a row larger than twice the buffer", () => {
     const binary = new BinaryBuilder();
-    binary.ensureRows(2, 0);
+    binary.ensureRows(2);
     binary.append(0, Uint8Array.of(1, 2, 3), 1, 2);
     const large = new Uint8Array(300_000).fill(9);
     binary.append(1, large, 0, large.length);
@@ -116,9 +116,9 @@ describe("growth", () => {
 
   test("never shrinks", () => {
     const integers = new IntegerBuilder();
-    integers.ensureRows(10, 0);
+    integers.ensureRows(10);
     integers.values[9] = 5;
-    integers.ensureRows(2, 0);
+    integers.ensureRows(2);
     expect(integers.values[9]).toBe(5);
   });
 });
@@ -126,7 +126,7 @@ describe("growth", () => {
 test("binary rows of every length are copied whole, from wherever they lie, and nothing beside them", () => {
   const source = Uint8Array.from({ length: 600 }, (_, i) => (i * 7) & 0xff);
   const binary = new BinaryBuilder();
-  binary.ensureRows(400, 0);
+  binary.ensureRows(400);
   const expected: number[][] = [];
   for (let row = 0; row < 400; row++) {
     // A window anew every 50 rows, as chunks are, which ends with the row's bytes.
@@ -140,7 +140,7 @@ test("binary rows of every length are copied whole, from wherever they lie, and 
 
 test("a range of binary rows begins at offset 0", () => {
   const binary = new BinaryBuilder();
-  binary.ensureRows(4, 0);
+  binary.ensureRows(4);
   for (let row = 0; row < 4; row++) binary.append(row, Uint8Array.of(row, row), 0, 2);
   expect(binary.take(2, 4)).toMatchObject({
     bytes: Uint8Array.of(2, 2, 3, 3),

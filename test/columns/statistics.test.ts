@@ -21,28 +21,28 @@ import { Random, testSeed } from "../support/random.ts";
 
 function integers(...values: (number | null)[]): Column {
   const builder = new IntegerBuilder();
-  builder.ensureRows(values.length, 0);
+  builder.ensureRows(values.length);
   builder.values.set(values.map((value) => value ?? ABSENT));
   return builder.take(0, values.length);
 }
 
 function longs(...values: (number | null)[]): Column {
   const builder = new LongBuilder();
-  builder.ensureRows(values.length, 0);
+  builder.ensureRows(values.length);
   for (const [row, value] of values.entries()) builder.set(row, value ?? ABSENT);
   return builder.take(0, values.length);
 }
 
 function strings(...values: (string | null)[]): Column {
   const builder = new StringBuilder();
-  builder.ensureRows(values.length, 0);
+  builder.ensureRows(values.length);
   builder.codes.set(values.map((value) => builder.code(value)));
   return builder.take(0, values.length);
 }
 
 function seconds(...values: (number | null)[]): Column {
   const builder = new TimestampBuilder();
-  builder.ensureRows(values.length, 0);
+  builder.ensureRows(values.length);
   for (const [row, value] of values.entries()) {
     if (value !== null) builder.set(row, value, 0);
   }
@@ -85,9 +85,9 @@ describe("bounds", () => {
 
   test("there are none for booleans and bytes", () => {
     const booleans = new BooleanBuilder();
-    booleans.ensureRows(1, 0);
+    booleans.ensureRows(1);
     const binary = new BinaryBuilder();
-    binary.ensureRows(1, 0);
+    binary.ensureRows(1);
     binary.append(0, Uint8Array.of(1), 0, 1);
     expect(columnBounds(booleans.take(0, 1))).toBeNull();
     expect(columnBounds(binary.take(0, 1))).toBeNull();

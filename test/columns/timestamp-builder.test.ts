@@ -6,7 +6,7 @@ const seconds = (iso: string) => Date.parse(iso) / 1000;
 
 function micros(times: readonly [seconds: number, nanoseconds: number][]): bigint[] {
   const builder = new TimestampBuilder();
-  builder.ensureRows(times.length, 0);
+  builder.ensureRows(times.length);
   times.forEach(([second, nanosecond], row) => {
     builder.set(row, second, nanosecond);
   });
@@ -61,7 +61,7 @@ test(`any time of the years 1 to 9999 is what BigInt arithmetic says (seed ${see
 
 test("a null among times beyond 2255 leaves its neighbours alone", () => {
   const builder = new TimestampBuilder();
-  builder.ensureRows(3, 0);
+  builder.ensureRows(3);
   builder.set(0, 10 ** 10, 1000);
   builder.set(2, 10 ** 10 + 1, 2000);
   const column = builder.take(0, 3);
