@@ -1,5 +1,5 @@
 import type { Metadata, Protocol } from "./actions.ts";
-import { notUnderstood } from "./known-features.ts";
+import { protocolObstacles } from "./known-features.ts";
 
 /**
  * Properties that decide how a checkpoint holds statistics (Delta protocol, "Checkpoints"), and the value with which it is as we
@@ -12,7 +12,7 @@ const STATISTICS_PROPERTIES = {
 
 /** Why we cannot write this table's checkpoints, by name; empty where we can. Others' checkpoints we read all the same. */
 export function checkpointObstacles(protocol: Protocol, metadata: Metadata): string[] {
-  const obstacles = notUnderstood(protocol);
+  const obstacles = protocolObstacles(protocol, "state");
   for (const [property, written] of Object.entries(STATISTICS_PROPERTIES)) {
     const value = metadata.configuration[property];
     if (value !== undefined && value.toLowerCase() !== written) obstacles.push(`${property} = ${value}`);

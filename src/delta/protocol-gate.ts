@@ -1,49 +1,7 @@
 import { TableRefusedError } from "../errors.ts";
 import type { Metadata, Protocol } from "./actions.ts";
+import { protocolObstacles } from "./known-features.ts";
 import { schemaFields } from "./schema.ts";
-
-/**
- * Table features under which our append is right (Delta protocol; sections in quotes): a blind append of whole files
- * without deletion vectors, with exact `numRecords`, that leaves protocol, domains, checkpoints and old files alone. A
- * feature that binds writers only where a property or a field makes use of it is here too: the use is refused by its own
- * name. Any other is refused, known or not.
- */
-const SUPPORTED_FEATURES: ReadonlySet<string> = new Set([
-  // An append neither changes nor removes rows: "Append-only Tables".
-  "appendOnly",
-  // A commit that only adds data needs no change data files: "Change Data Files".
-  "changeDataFeed",
-  // Only a file that is added with a vector must have one thing more, `numRecords`, which ours have anyway: "Writer
-  // Requirement for Deletion Vectors". Bounds of a file without a vector are tight by default: "Per-file Statistics".
-  "deletionVectors",
-  // Commits are the same, and a classic checkpoint remains allowed: "V2 Checkpoint Table Feature".
-  "v2Checkpoint",
-  // Domains that a commit does not name stay as they are: "Writer Requirements for Domain Metadata".
-  "domainMetadata",
-  // `delta.typeChanges` stays in the schema when it grows: "Writer Requirements for Type Widening".
-  "typeWidening",
-  "typeWidening-preview",
-  // Types of columns that are not ours: our files lack them, and readers give nulls.
-  "timestampNtz",
-  "variantType",
-  "variantShredding",
-  // Binds those who vacuum: "Writer Requirements for Vacuum Protocol Check".
-  "vacuumProtocolCheck",
-  // Binds those who delete old commits and checkpoints, which deltacap does not.
-  "checkpointProtection",
-  // Active by a property: BINDING_PROPERTIES.
-  "columnMapping",
-  "inCommitTimestamp",
-  "icebergCompatV1",
-  "icebergCompatV2",
-  "icebergCompatV3",
-  // Active by a property's prefix or a field's metadata.
-  "invariants",
-  "checkConstraints",
-  "generatedColumns",
-  "identityColumns",
-  "allowColumnDefaults",
-]);
 
 /** Properties that bind writers in ways that we do not implement, and the values with which they do not. Any other passes. */
 const BINDING_PROPERTIES: Readonly<Record<string, readonly string[]>> = {
@@ -71,12 +29,6 @@ const BINDING_FIELD_METADATA: readonly (readonly [prefix: string, name: string])
   ["CURRENT_DEFAULT", "default value of"],
 ];
 
-/** Versions whose meaning the protocol fixes; what those up to these bring is refused by name where it is in use. */
-const MAXIMUM_LEGACY_READER = 2;
-const MAXIMUM_LEGACY_WRITER = 6;
-const FEATURES_READER = 3;
-const FEATURES_WRITER = 7;
-
 /**
  * Refuses a table that we must not append to, before anything is written, naming all that stands in the way (Delta
  * protocol, "Requirements for Writers").
@@ -99,22 +51,8 @@ export function requireWritable(protocol: Protocol, metadata: Metadata, partitio
 }
 
 function protocolReasons(protocol: Protocol, metadata: Metadata): string[] {
-  const { minReaderVersion, minWriterVersion } = protocol;
-  const reasons: string[] = [];
-  if (minReaderVersion > MAXIMUM_LEGACY_READER && minReaderVersion !== FEATURES_READER) {
-    reasons.push(`minReaderVersion ${minReaderVersion}`);
-  }
-  if (minWriterVersion > MAXIMUM_LEGACY_WRITER && minWriterVersion !== FEATURES_WRITER) {
-    reasons.push(`minWriterVersion ${minWriterVersion}`);
-  }
-  const features = new Set([...(protocol.readerFeatures ?? []), ...(protocol.writerFeatures ?? [])]);
-  for (const feature of features) {
-    if (SUPPORTED_FEATURES.has(feature)) continue;
-    const suspended = String(metadata.configuration[ROW_TRACKING_SUSPENDED]).toLowerCase() === "true";
-    if (feature === "rowTracking" && suspended) continue;
-    reasons.push(`table feature ${feature}`);
-  }
-  return reasons;
+  const suspended = metadata.configuration[ROW_TRACKING_SUSPENDED]?.toLowerCase() === "true";
+  return protocolObstacles(protocol, "append", suspended ? ["rowTracking"] : []);
 }
 
 function propertyReasons(metadata: Metadata): string[] {
@@ -124,7 +62,7 @@ function propertyReasons(metadata: Metadata): string[] {
       reasons.push(`CHECK constraint ${property.slice(CONSTRAINT.length)}`);
     }
     const harmless = Object.hasOwn(BINDING_PROPERTIES, property) ? BINDING_PROPERTIES[property] : undefined;
-    if (harmless !== undefined && !harmless.includes(String(value).toLowerCase())) {
+    if (harmless !== undefined && !harmless.includes(value.toLowerCase())) {
       reasons.push(`${property} = ${value}`);
     }
   }

@@ -1,32 +1,12 @@
 import type { ColumnDefinition, ColumnType } from "../columns/table-schema.ts";
 import { TableRefusedError } from "../errors.ts";
 import type { Metadata, Protocol } from "./actions.ts";
+import { protocolObstacles } from "./known-features.ts";
 import { requireWritable } from "./protocol-gate.ts";
 import { schemaFields } from "./schema.ts";
 
 /** Why files are rewritten: their rows stay the same, or some are taken out. */
 export type Rewriting = "OPTIMIZE" | "DELETE";
-
-/**
- * Table features under which files may be rewritten by a writer that reads Parquet files and their deletion vectors, writes whole
- * Parquet files, and changes neither schema nor properties (Delta protocol, "Requirements for Writers" of each).
- */
-const SUPPORTED_FEATURES = new Set([
-  "appendOnly",
-  "invariants",
-  "checkConstraints",
-  "changeDataFeed",
-  "generatedColumns",
-  "identityColumns",
-  "columnMapping",
-  "deletionVectors",
-  "v2Checkpoint",
-  "domainMetadata",
-  "typeWidening",
-  "typeWidening-preview",
-  "timestampNtz",
-  "vacuumProtocolCheck",
-]);
 
 const columnTypes: readonly ColumnType[] = ["string", "long", "integer", "boolean", "timestamp", "binary"];
 
@@ -41,10 +21,7 @@ export function requireRewritable(
   rewriting: Rewriting,
 ): void {
   requireWritable(protocol, metadata, partitionColumn);
-  const reasons: string[] = [];
-  for (const feature of new Set([...(protocol.readerFeatures ?? []), ...(protocol.writerFeatures ?? [])])) {
-    if (!SUPPORTED_FEATURES.has(feature)) reasons.push(`table feature ${feature}`);
-  }
+  const reasons = protocolObstacles(protocol, "rewrite");
   if (rewriting === "DELETE") {
     for (const property of ["delta.appendOnly", "delta.enableChangeDataFeed"]) {
       if (metadata.configuration[property]?.toLowerCase() === "true") reasons.push(`${property} = true`);
