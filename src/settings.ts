@@ -62,7 +62,8 @@ export const converterDefaults = {
   frameBytes: 12 * MiB,
   /**
    * A batch of so many rows and bytes takes some 80 MiB with every protocol in it, 40 MiB with those of most captures. Beside it there
-   * is one packet at most, twice: 256 MiB for the largest. With Node's own 70 MB no capture takes more than 450 MB.
+   * is one packet at most, twice: 256 MiB for the largest. With Node's own 70 MB no capture takes more
+   * than 450 MB, and the window of a zstd capture.
    */
   heldBytes: 96 * MiB,
   /** Readers like files of 64 MiB and more; one put takes it without parts. */
