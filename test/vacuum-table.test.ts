@@ -282,6 +282,16 @@ describe("is refused, before anything is deleted,", () => {
   });
 });
 
+test("what was removed at a time that is none is not taken for removed long ago: refused by name", async () => {
+  await world.ingest({ "car-1/a": captureOf(3) });
+  const [file] = await world.live();
+  await world.foreignCommit([{ remove: { path: file?.path, dataChange: true, deletionTimestamp: "x" } }]);
+  await expect(vacuum(moment())).rejects.toThrow(
+    /line 2 of 0{19}2.json in the log: remove.deletionTimestamp is "x"/,
+  );
+  expect(isThere(file?.path ?? "")).toBe(true);
+});
+
 test("vacuumProtocolCheck is what it does anyway", async () => {
   await world.ingest({ "car-1/a": captureOf(3) });
   await put(orphan);
