@@ -102,5 +102,5 @@ class RowGroupOutput {
   }
 }
 
-/** Rows between two looks at the bytes: frames have at most 256 KiB, and 64 of them 16 MiB. */
+/** Rows between two looks at the bytes: of most links 64 frames have at most 16 MiB, of all no more than the row group they come from. */
 const STEP = 64;

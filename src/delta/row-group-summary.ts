@@ -117,7 +117,9 @@ function readingBytes(
     fileBytes += Number(chunk.total_compressed_size);
     const hasTexts = type === "string" && chunk.dictionary_page_offset === undefined;
     const values = rows * (hasTexts ? READING_TEXT_BYTES : READING_BYTES[type]);
-    most = Math.max(most, values + Number(chunk.total_compressed_size));
+    // Its bytes once more as they are in the file, and as pages give them.
+    const bytes = Number(chunk.total_compressed_size) + Number(chunk.total_uncompressed_size);
+    most = Math.max(most, values + bytes);
   }
   return fileBytes + most;
 }

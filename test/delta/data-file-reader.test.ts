@@ -107,6 +107,15 @@ test("rows of one text, which take next to no bytes in the file, count with the 
   expect(small.rowGroups[0]?.readingBytes).toBeLessThan(40 * rows);
 });
 
+test("a long value counts as it is held, and as its page has it while it is read", async () => {
+  const frame = definition("frame", "binary");
+  const length = 1_000_000;
+  const reader = await open([frame], [[[new Uint8Array(length)]]], [frame]);
+  const summary = reader.rowGroups[0];
+  expect(summary?.memoryBytes).toBeGreaterThanOrEqual(length);
+  expect(summary?.readingBytes).toBeGreaterThanOrEqual(length);
+});
+
 test("only the columns that are named are read, from the bytes of their chunks alone", async () => {
   const store = new MemoryObjectStore();
   const frames = [new Uint8Array(50_000).map((_, i) => i * i), null];
