@@ -1,4 +1,6 @@
-/** `values`, or a longer copy where they have no room for `rows`; what is new is `fill`. */
+import { giveBack } from "../capture/give-back.ts";
+
+/** `values`, or a longer copy where they have no room for `rows`, instead of them; what is new is `fill`. */
 export function int32Room(
   values: Int32Array<ArrayBuffer>,
   rows: number,
@@ -7,7 +9,9 @@ export function int32Room(
   if (rows <= values.length) return values;
   const longer = new Int32Array(rows);
   longer.set(values);
-  return longer.fill(fill, values.length);
+  longer.fill(fill, values.length);
+  giveBack(values);
+  return longer;
 }
 
 /** As {@link int32Room}. */
@@ -19,7 +23,9 @@ export function int64Room(
   if (rows <= values.length) return values;
   const longer = new BigInt64Array(rows);
   longer.set(values);
-  return longer.fill(fill, values.length);
+  longer.fill(fill, values.length);
+  giveBack(values);
+  return longer;
 }
 
 /** As {@link int32Room}. */
@@ -27,5 +33,7 @@ export function int8Room(values: Int8Array<ArrayBuffer>, rows: number, fill: num
   if (rows <= values.length) return values;
   const longer = new Int8Array(rows);
   longer.set(values);
-  return longer.fill(fill, values.length);
+  longer.fill(fill, values.length);
+  giveBack(values);
+  return longer;
 }
