@@ -1,5 +1,4 @@
 import { TableRefusedError } from "../errors.ts";
-import type { Action, CommitInfo } from "./actions.ts";
 import { stringifyJson } from "./json.ts";
 
 /** Why a value is not of a field's type, behind "is ... and"; null where it is. */
@@ -96,7 +95,7 @@ const ofFiles = [
  * The types of all fields that we use, or that a checkpoint keeps (Delta protocol, "Actions"). Required is what we cannot do
  * without, which is less than the protocol asks for. All else is taken as it is.
  */
-const SHAPES: Readonly<Record<keyof Action, Check>> = {
+const SHAPES: Readonly<Record<string, Check>> = {
   protocol: struct(
     required("minReaderVersion", integer),
     required("minWriterVersion", integer),
@@ -138,18 +137,17 @@ const SHAPES: Readonly<Record<keyof Action, Check>> = {
 };
 
 /**
- * The action in `value`, which came from a commit or a checkpoint: what passes has the types that {@link Action} says, nulls left
- * out. Throws `TableRefusedError` for one that is malformed, which names the field: what is not understood must not be built on.
+ * The actions that we know in a line's `value`, by name: their fields have the types of `actions.ts`, nulls are left out. Throws `TableRefusedError` for one that is malformed, which names the field: what is not understood must not be built on.
  */
-export function checkedAction(value: unknown, where: string): Action {
+export function checkedFields(value: unknown, where: string): Record<string, Fields> {
   if (!isObject(value)) {
     throw new TableRefusedError(`${where} is no action: ${shown(value)}; nothing was written`);
   }
-  const action: Record<string, unknown> = {};
+  const action: Record<string, Fields> = {};
   for (const [name, body] of Object.entries(value)) {
     // Checkpoints and some writers give a null for each action that a line is not.
     if (body === null || body === undefined || !Object.hasOwn(SHAPES, name)) continue;
-    const problem = SHAPES[name as keyof Action](body);
+    const problem = SHAPES[name]?.(body) ?? null;
     if (problem !== null) {
       throw new TableRefusedError(
         `${where}: ${name}${problem.at} is ${shown(problem.value)}, and must be ${problem.expected}; nothing was written`,
@@ -179,7 +177,7 @@ const TEXTS = ["operation", "engineInfo", "txnId"] as const;
 const DATE_LIMIT = 8.64e15;
 
 /** Free-form by the protocol: no table is refused for it, but what is of another type than we take it for is left out. */
-function usableCommitInfo(fields: Fields): CommitInfo {
+function usableCommitInfo(fields: Fields): Fields {
   const { timestamp, tags, ...usable } = { ...fields };
   for (const name of TEXTS) if (typeof usable[name] !== "string") delete usable[name];
   return {

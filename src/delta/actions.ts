@@ -1,5 +1,5 @@
 import { TableRefusedError } from "../errors.ts";
-import { checkedAction } from "./action-shapes.ts";
+import { checkedFields } from "./action-shapes.ts";
 import { parseJson, stringifyJson } from "./json.ts";
 
 /**
@@ -123,6 +123,11 @@ function parseAction(line: string, where: string): Action {
     throw new TableRefusedError(`${where} is no JSON: ${shown(line)}; nothing was written`, { cause: error });
   }
   return checkedAction(value, where);
+}
+
+/** The action in `value`, which came from a commit or a checkpoint. Throws `TableRefusedError` for one that is malformed. */
+export function checkedAction(value: unknown, where: string): Action {
+  return checkedFields(value, where) as Action;
 }
 
 function shown(text: string): string {

@@ -1,8 +1,7 @@
 import { type FileMetaData, parquetMetadataAsync, parquetReadObjects, type RowGroup } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
 import { RetryableError, TableRefusedError } from "../errors.ts";
-import { checkedAction } from "./action-shapes.ts";
-import { type Action, parseActions, type Sidecar } from "./actions.ts";
+import { type Action, checkedAction, parseActions, type Sidecar } from "./actions.ts";
 import type { LogFile, LogStore } from "./log-store.ts";
 
 /** A checkpoint that is complete: all its files, in order. */
