@@ -137,7 +137,8 @@ const SHAPES: Readonly<Record<string, Check>> = {
 };
 
 /**
- * The actions that we know in a line's `value`, by name: their fields have the types of `actions.ts`, nulls are left out. Throws `TableRefusedError` for one that is malformed, which names the field: what is not understood must not be built on.
+ * The actions that we know in a line's `value`, by name: their fields have the types of `actions.ts`, nulls are left out. Throws
+ * `TableRefusedError` for one that is malformed, which names the field: what is not understood must not be built on.
  */
 export function checkedFields(value: unknown, where: string): Record<string, Fields> {
   if (!isObject(value)) {
