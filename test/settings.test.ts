@@ -26,16 +26,16 @@ describe("ports in the environment that are none", () => {
   afterEach(() => vi.unstubAllEnvs());
 
   test.each([
-    ["inspect", "car/a.pcap"],
-    ["convert", "car/a.pcap", "-o", "out.parquet"],
-    ["ingest", "car", "--table", "table"],
-    ["ingest", "car", "--table", "table", "--jobs", "2"],
+    ["inspect", "cars/car-1/a.pcap"],
+    ["convert", "cars/car-1/a.pcap", "-o", "out.parquet"],
+    ["ingest", "cars", "--table", "table"],
+    ["ingest", "cars", "--table", "table", "--jobs", "2"],
   ])("are wrong use of %s: exit code 2, with variable, value and what is allowed", async (...argv) => {
     vi.stubEnv("DELTACAP_SOMEIP_PORTS", "30490;30501");
     const folder = temporaryFolder();
     const inFolder = (word: string) => (/^car|^table$|^out/.test(word) ? join(folder, word) : word);
-    mkdirSync(join(folder, "car"));
-    writeFileSync(join(folder, "car", "a.pcap"), captureOf(2));
+    mkdirSync(join(folder, "cars", "car-1"), { recursive: true });
+    writeFileSync(join(folder, "cars", "car-1", "a.pcap"), captureOf(2));
     const { code, out, err } = await deltacap(...argv.map(inFolder));
     expect([code, out]).toEqual([2, ""]);
     expect(err).toBe(

@@ -1,14 +1,8 @@
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { RetryableError } from "../../src/errors.ts";
+import { FolderObjectStore } from "../../src/local/folder-object-store.ts";
 import { PcapMagic } from "../support/capture-builder.ts";
 import { smallPcap } from "../support/capture-fixtures.ts";
 import { deltacap } from "../support/command-line.ts";
@@ -118,14 +112,18 @@ describe("deltacap ingest", () => {
 
   test("succeeds where the checkpoint fails, and names the reason", async () => {
     const { log, ingest } = await smallTable({ "delta.checkpointInterval": "1" });
-    // A file that another writer has added has a size that is no whole number: no checkpoint holds it.
-    appendFileSync(
-      join(log, `${version(2)}.json`),
-      `\n${JSON.stringify({ add: { path: "x", partitionValues: {}, size: 0.5, modificationTime: 1, dataChange: true } })}`,
-    );
+    const { create } = FolderObjectStore.prototype;
+    const failing = vi.spyOn(FolderObjectStore.prototype, "create").mockImplementation(function (
+      this: FolderObjectStore,
+      path,
+    ) {
+      if (path.includes("checkpoint")) throw new RetryableError("no space left on the disk");
+      return create.call(this, path);
+    });
+    onTestFinished(() => failing.mockRestore());
     const { code, out, err } = await ingest();
     expect(code).toBe(0);
-    expect(err).toMatch(/^the checkpoint failed, and the next run tries again: .*add\.size/);
+    expect(err).toMatch(/^the checkpoint failed, and the next run tries again: no space left on the disk/);
     expect(out).toContain('"event":"checkpoint failed"');
     expect(out.trim().split("\n").at(-1)).toContain('"ingested":1');
     expect(checkpointsIn(log)).toEqual([]);
