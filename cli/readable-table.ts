@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { ConditionalLogStore } from "../src/delta/conditional-log-store.ts";
 import type { LogStore } from "../src/delta/log-store.ts";
+import { requireReadable } from "../src/delta/readable-rows.ts";
 import { readSnapshot, type Snapshot } from "../src/delta/snapshot.ts";
 import { RetryableError } from "../src/errors.ts";
 import { translated } from "../src/local/system-errors.ts";
@@ -64,13 +65,15 @@ const READ_BYTES = 16 * 1024 * 1024;
 
 /**
  * A DuckDB connection with the view `packets`: to be closed by `close`. DuckDB reads S3 only by an extension that it would
- * download: files on S3 are copied into a temporary folder, which `close` removes. Throws `UsageError` where they are too many.
+ * download: files on S3 are copied into a temporary folder, which `close` removes. Throws `UsageError` where they are too
+ * many, `TableRefusedError` for a table whose rows would be read wrongly.
  */
 export async function openPackets(
   table: ReadableTable,
   options: PacketsOptions,
 ): Promise<{ readonly connection: DuckDBConnection; close(): Promise<void> }> {
-  const { log, store } = table;
+  const { log, store, snapshot } = table;
+  requireReadable(snapshot.protocol, snapshot.metadata);
   const files = await readableFiles(log, options.capture);
   const adds = files.map(({ add }) => add);
   if (table.folder !== null) {
