@@ -14,7 +14,7 @@ export interface Place {
 
 /**
  * The same commit as writers make it that know nothing from the commit before and wait for each request, the Go connector among
- * them: the yardstick of DESIGN.md 11. The copy from the temporary file is a put here, and takes as long as one.
+ * them. The copy from the temporary file is a put here, and takes as long as one.
  */
 export async function commitByNineRequests(place: Place, version: number, body: Uint8Array): Promise<void> {
   const { dynamodb, store, logTable: TableName, tablePath } = place;

@@ -8,7 +8,7 @@ export interface DeltacapConfiguration {
   readonly capturePrefix: string;
   /** Only objects whose key ends in one of these; none: all. Formats are told by content, so most need none. */
   readonly captureSuffixes: readonly string[];
-  /** Days after which captures expire; 0: never. Rows keep every byte of a packet (DESIGN.md 4). */
+  /** Days after which captures expire; 0: never. Rows keep every byte of a packet. */
   readonly captureDays: number;
   /** Key that the existing capture bucket is encrypted by; its eTags say nothing of the content then. */
   readonly captureKeyArn: string;

@@ -73,7 +73,7 @@ const FIRST_WAIT = 50;
 const LONGEST_WAIT = 1_000;
 
 /**
- * The second use case: manifests in, table versions out, exactly once (DESIGN.md 6). The log is the truth, the ledger an
+ * The second use case: manifests in, table versions out, exactly once. The log is the truth, the ledger an
  * index of it. One instance a run: `start`, then `commit` as often as there is something to commit.
  *
  * At rest the ledger holds every source up to the snapshot's version. The snapshot therefore moves last, after the ledger: a

@@ -58,7 +58,7 @@ const SHORTEST_INTERVAL = 5_000;
 const WAITING_CHARACTERS = 64 * 1024 * 1024;
 
 /**
- * One run of the committer (DESIGN.md 6): starts on the table, drains the queue until its time is over, commits many manifests
+ * One run of the committer: starts on the table, drains the queue until its time is over, commits many manifests
  * as one version, acknowledges. A table that must be refused is so before anything is received.
  *
  * Throws what `Committer` throws; then deliveries that were not acknowledged are released to the next run, and nothing more is

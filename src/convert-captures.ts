@@ -74,7 +74,7 @@ export interface ConversionOutcome {
 }
 
 /**
- * The first use case: captures in, Parquet files and one manifest out (DESIGN.md 5). Sources already committed are left
+ * The first use case: captures in, Parquet files and one manifest out. Sources already committed are left
  * out; one bad capture costs only itself. What is rejected or empty is noted in the ledger.
  *
  * Memory is bounded by `limits`, whatever the captures hold. Throws `RetryableError` when the table's store or the ledger

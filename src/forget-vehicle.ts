@@ -57,7 +57,7 @@ const FILES_PER_ROUND = 20_000;
 const MAXIMUM_IDLE_ROUNDS = 3;
 
 /**
- * Removes a vehicle's rows from the table's newest version (DESIGN.md 8): files that have nothing else are removed, others written
+ * Removes a vehicle's rows from the table's newest version: files that have nothing else are removed, others written
  * anew without them. Files that appends or other writers bring meanwhile are looked at too, until none is left; captures of the
  * vehicle that are ingested later come in as ever. Rows of it that a deletion vector deletes already are still in their file: it is
  * written anew as well, without any of the deleted rows, so that its bytes go too.

@@ -33,7 +33,7 @@ export interface MaintenanceReport {
 }
 
 /**
- * What a table needs beside its commits (DESIGN.md 8): the checkpoint that is due, and where wanted small files rewritten and
+ * What a table needs beside its commits: the checkpoint that is due, and where wanted small files rewritten and
  * unused files deleted. A step that fails keeps no other from being done: see the report. Appends go on meanwhile.
  */
 export async function maintainTable(

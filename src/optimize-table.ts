@@ -71,7 +71,7 @@ const READ_AHEAD = 8;
 const DATE = /^\d{4}-\d\d-\d\d$/;
 
 /**
- * Rewrites the small files of each date into large ones, sorted, a commit a file (DESIGN.md 8); and files of which many rows are
+ * Rewrites the small files of each date into large ones, sorted, a commit a file; and files of which many rows are
  * deleted by a deletion vector. What is written has no deletion vector, and none of the deleted rows. Appends go on meanwhile and
  * never conflict; where another writer removed one of the files, or deleted rows of it, that group is given up. Files that cannot
  * be read as the table's are left out.

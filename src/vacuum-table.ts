@@ -52,7 +52,7 @@ const BEHIND = "0";
 const DATA_FILE = /\.parquet$|(?:^|\/)deletion_vector_[0-9a-f-]{36}\.bin$/;
 
 /**
- * Deletes data files that no version of the last `retentionMs` refers to (DESIGN.md 8): those that were removed longer ago, and
+ * Deletes data files that no version of the last `retentionMs` refers to: those that were removed longer ago, and
  * those that are older and that nobody committed. A file that is younger stays, whoever refers to it: a converter's waits for
  * its commit. Hidden folders (`_delta_log`, `_manifests`, all that begin with `_` or `.`) are not looked into.
  *

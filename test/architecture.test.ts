@@ -15,7 +15,7 @@ describe("the repository", () => {
   const isExcepted = (path: string, rule: string) =>
     exceptions.some((exception) => exception.path === path && exception.rule === rule);
 
-  test("keeps the rules of DESIGN.md section 3", () => {
+  test("keeps the rules of its architecture", () => {
     const broken = found.filter(({ path, rule }) => !isExcepted(path, rule.name));
     expect(broken.map(explained).join("\n\n")).toBe("");
   });

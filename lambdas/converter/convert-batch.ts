@@ -40,7 +40,7 @@ type ReadMessage = CaptureMessage & BatchMessage;
 
 /**
  * One invocation: the captures that the messages announce become files and one manifest, and only what that settled is
- * acknowledged (DESIGN.md 5). Throws what is a bug; then SQS delivers every message again.
+ * acknowledged. Throws what is a bug; then SQS delivers every message again.
  */
 export async function convertBatch(
   messages: readonly BatchMessage[],

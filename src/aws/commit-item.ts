@@ -1,7 +1,7 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { TableRefusedError } from "../errors.ts";
 
-/** One commit in the log store's DynamoDB table, as `io.delta.storage.S3DynamoDBLogStore` writes it (DESIGN.md 7). */
+/** One commit in the log store's DynamoDB table, as `io.delta.storage.S3DynamoDBLogStore` writes it. */
 export interface CommitItem {
   /** Sort key. `%020d.json`. */
   readonly fileName: string;

@@ -39,8 +39,8 @@ interface Prepared {
 }
 
 /**
- * The commit protocol that Spark's `S3DynamoDBLogStore` speaks, over S3 and a DynamoDB table (DESIGN.md 7; the numbered steps
- * are named below). In the steady state, one writer that commits version after version, four requests a commit: the
+ * The commit protocol that Spark's `S3DynamoDBLogStore` speaks, over S3 and a DynamoDB table; its steps are numbered
+ * below. In the steady state, one writer that commits version after version, four requests a commit: the
  * temporary file, the item, N.json, and the item's completion, which nobody waits for.
  *
  * Recovery from a crash after each step:
@@ -76,8 +76,8 @@ export class DynamoDbLogStore implements LogStore {
    * Puts the temporary file of a commit that will follow, while the one before it is under way. Its item is only put by
    * `commit`, which takes the file up when it is called with this very body.
    *
-   * For a writer that commits without a pause: it waits for one put less, 25 commits a second instead of 16 (DESIGN.md 11,
-   * `npm run bench:commit`). Our own writers do not call it: the committer looks into each file before its commit, and optimize and
+   * For a writer that commits without a pause: it waits for one put less, 25 commits a second instead of 16
+   * (`npm run bench:commit`). Our own writers do not call it: the committer looks into each file before its commit, and optimize and
    * forget write files, which takes seconds where this would save milliseconds.
    */
   prepare(version: number, body: Uint8Array): void {

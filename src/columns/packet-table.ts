@@ -1,7 +1,7 @@
 import type { ColumnDefinition, TableSchema } from "./table-schema.ts";
 
 /**
- * The table `packets` (DESIGN.md 4): the one place where its columns are stated. Parquet files, the Delta schema, the
+ * The table `packets`: the one place where its columns are stated. Parquet files, the Delta schema, the
  * statistics and `docs/table.md` are made from this list. It grows by nullable columns at the end and never otherwise.
  */
 const columns = [

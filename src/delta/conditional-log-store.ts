@@ -6,7 +6,7 @@ import { type CommitOutcome, commitFileName, type LogFile, type LogStore } from 
 const LOG_FOLDER = "_delta_log/";
 
 /**
- * The log store that needs nothing but put-if-absent (DESIGN.md 7, `conditional`): a folder, or S3 with `If-None-Match`. Not
+ * The log store that needs nothing but put-if-absent: a folder, or S3 with `If-None-Match`. Not
  * for tables that Spark writes to on S3, whose log store does not look whether a version is there.
  */
 export class ConditionalLogStore implements LogStore {

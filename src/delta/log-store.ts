@@ -12,7 +12,7 @@ export interface LogFile {
  */
 export type CommitOutcome = "committed" | "conflict";
 
-/** The commit protocol: version N exists at most once and is never changed (DESIGN.md 7). */
+/** The commit protocol: version N exists at most once and is never changed. */
 export interface LogStore {
   /** Finishes what a crashed writer left. Throws `TableRefusedError` when that cannot be done without loss. */
   repair(): Promise<void>;

@@ -6,7 +6,7 @@ import { Cloud } from "../support/aws/cloud.ts";
 import type { Effect, Fault } from "../support/aws/faults.ts";
 import { LogWorld } from "../support/aws/log-world.ts";
 
-/** DESIGN.md 7, by the request that each step makes. */
+/** The steps of `DynamoDbLogStore`, by the request that each makes. */
 const STEPS: readonly { step: string; operation: string; about?: string; prepared: boolean }[] = [
   { step: "1, the newest item", operation: "dynamodb:Query", prepared: false },
   { step: "1, its file", operation: "s3:HeadObject", prepared: false },

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { packetTable } from "../../src/columns/packet-table.ts";
 
-/** DESIGN.md section 4, the contract: names and types in order. */
+/** The contract with those who query (docs/table.md): names and types in order. */
 const contract = `
 date date; vehicle_id string; capture string; source_id string; packet_number long; record_number integer; ts timestamp
 ts_nanos integer; section_number integer; interface_id integer; interface_name string; packet_comment string

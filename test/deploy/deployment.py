@@ -144,7 +144,7 @@ def maintenance():
 
 
 def source_id(key, etag, size):
-    """The id of DESIGN.md 5, by which commits name what they add."""
+    """The id of the table's `source_id`, by which commits name what they add."""
     text = json.dumps([BUCKET, key, etag, size], separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).digest()[:16]
 

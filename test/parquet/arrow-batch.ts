@@ -87,7 +87,7 @@ function packedBits(values: Uint8Array): Uint8Array {
 
 /** Arrow wants codes within the dictionary even where the row is null. */
 function nonNegative(codes: Int32Array, nullCount: number): Int32Array {
-  return nullCount === 0 ? codes : codes.map((code) => (code < 0 ? 0 : code));
+  return nullCount === 0 ? codes : codes.map((code) => Math.max(code, 0));
 }
 
 const utf8 = new TextEncoder();

@@ -1,4 +1,4 @@
-/** One rule of exactly once (DESIGN: the committer), how to take it out of the source, and the test that must then fail. */
+/** One rule of exactly once, how to take it out of the source, and the test that must then fail. */
 export interface Rule {
   readonly rule: string;
   readonly file: string;

@@ -15,7 +15,7 @@ export interface Finding {
   readonly what: string;
 }
 
-/** One rule of DESIGN.md section 3 or of the style guide, which says itself why it is there and what to do. */
+/** One rule of ARCHITECTURE.md or CONTRIBUTING.md, which says itself why it is there and what to do. */
 export interface Rule {
   readonly name: string;
   readonly why: string;
