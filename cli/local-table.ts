@@ -11,9 +11,9 @@ import { FolderObjectStore } from "../src/local/folder-object-store.ts";
 import type { ManifestSource } from "../src/manifest/manifest.ts";
 import { nodeDecompressors } from "../src/node/compression.ts";
 import { sha256 } from "../src/node/hash.ts";
+import { type MaintenancePorts, maintenancePorts } from "../src/node/maintenance-ports.ts";
 import { nodeParquetWriter } from "../src/node/parquet.ts";
 import { UsageError } from "./command.ts";
-import { type MaintenancePorts, maintenancePorts } from "./maintenance-ports.ts";
 
 /** The use cases on a table in a local folder: the same code as in the cloud, with local adapters. */
 export interface LocalTable {

@@ -4,12 +4,19 @@ import { type DeployedTable, deployedTable } from "../src/aws/deployed-table.ts"
 import { tableLocation } from "../src/aws/table-location.ts";
 import { commitFileName } from "../src/delta/log-store.ts";
 import { readSnapshot, type Snapshot } from "../src/delta/snapshot.ts";
+import { type MaintenancePorts, maintenancePorts } from "../src/node/maintenance-ports.ts";
 import type { FunctionSettings } from "../src/settings.ts";
 import { type OptionValues, UsageError } from "./command.ts";
-import { type MaintainedTable, maintenancePorts } from "./maintenance-ports.ts";
 import { regionExplained } from "./region.ts";
 import { locationOf } from "./s3-table.ts";
 import { deployedStack, type OpenStack, stackOf } from "./stack.ts";
+
+/** A table that a command changes: in a folder, or on S3 beside the writers that it has there. */
+export interface MaintainedTable {
+  readonly ports: MaintenancePorts;
+  /** Removes what killed processes left unfinished before this time. On S3 lifecycle rules do. */
+  removeUnfinished(beforeMs: number): Promise<void>;
+}
 
 type TableSettings = Pick<FunctionSettings, "tableUri" | "tableScheme" | "logStore" | "logTable">;
 

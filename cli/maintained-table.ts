@@ -1,6 +1,6 @@
 import { type OptionValues, UsageError } from "./command.ts";
 import { existingTable } from "./local-table.ts";
-import type { MaintainedTable } from "./maintenance-ports.ts";
+import type { MaintainedTable } from "./maintained-s3-table.ts";
 import { isS3 } from "./readable-table.ts";
 import type { OpenStack } from "./stack.ts";
 

@@ -1,16 +1,11 @@
-import { randomUUID } from "node:crypto";
-import { setTimeout } from "node:timers/promises";
 import { Logger } from "@aws-lambda-powertools/logger";
 import { Metrics, MetricUnit } from "@aws-lambda-powertools/metrics";
 import type { Context } from "aws-lambda";
 import { createClients } from "../../src/aws/clients.ts";
 import { deployedTable } from "../../src/aws/deployed-table.ts";
 import { type MaintenanceReport, maintainTable } from "../../src/maintain-table.ts";
-import { nodePageCompressor } from "../../src/node/page-compressor.ts";
-import { nodePageDecompressors } from "../../src/node/page-decompressors.ts";
-import { nodeParquetWriter } from "../../src/node/parquet.ts";
+import { maintenancePorts } from "../../src/node/maintenance-ports.ts";
 import {
-  engineInfo,
   maintenanceReserveSeconds,
   metricsNamespace,
   optimizeDefaults,
@@ -37,18 +32,7 @@ const metrics = new Metrics({
   defaultDimensions: { stack: settings.stackName },
 });
 const { log, store, sharedLog } = deployedTable(createClients({}), settings);
-const ports = {
-  log,
-  table: store,
-  parquet: nodeParquetWriter,
-  decompressors: nodePageDecompressors,
-  checkpointCompressor: nodePageCompressor,
-  now: Date.now,
-  newId: randomUUID,
-  random: Math.random,
-  sleep: setTimeout,
-  engineInfo,
-};
+const ports = maintenancePorts(log, store);
 
 /** Invoked by a schedule; takes no event. A checkpoint that fails has a metric of its own, and is tried again by the next run. */
 export const handler = async (_event: unknown, context: Context): Promise<void> => {

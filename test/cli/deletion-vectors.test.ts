@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { readableFiles } from "../../cli/live-files.ts";
 import { Cloud, type Visitor } from "../support/aws/cloud.ts";
+import { enterByShell } from "../support/aws/shell-environment.ts";
 import { jsonLines, TestStack } from "../support/aws/test-stack.ts";
 import { filling, pcap } from "../support/capture-builder.ts";
 import { storedVector } from "../support/deletion-vectors.ts";
@@ -21,12 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => cloud.close());
 
-beforeEach(() => {
-  vi.stubEnv("AWS_REGION", "eu-central-1");
-  vi.stubEnv("AWS_ACCESS_KEY_ID", "test");
-  vi.stubEnv("AWS_SECRET_ACCESS_KEY", "test");
-  vi.stubEnv("AWS_ENDPOINT_URL_S3", visitor.urls.s3);
-});
+beforeEach(() => enterByShell(visitor));
 afterEach(() => vi.unstubAllEnvs());
 
 test("rows of a table on S3 that a deletion vector deletes are left out by sql, and not counted by log and inspect", async () => {

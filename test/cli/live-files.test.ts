@@ -1,23 +1,17 @@
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { readableFiles } from "../../cli/live-files.ts";
 import { ConditionalLogStore } from "../../src/delta/conditional-log-store.ts";
 import { commitFileName, type LogStore } from "../../src/delta/log-store.ts";
-import { MemoryObjectStore } from "../support/memory-object-store.ts";
+import { deltaLogFixture } from "../support/delta-log-fixture.ts";
+import type { MemoryObjectStore } from "../support/memory-object-store.ts";
 
-/** A log by delta-rs 1.6.0: versions 0 to 4, a classic checkpoint at 3 (see test/fixtures/README.md). */
-const FIXTURE = join(import.meta.dirname, "../fixtures/delta-log");
 const CHECKPOINT = "00000000000000000003.checkpoint.parquet";
 
 let store: MemoryObjectStore;
 let log: LogStore;
 beforeEach(async () => {
-  store = new MemoryObjectStore();
+  store = await deltaLogFixture();
   log = new ConditionalLogStore(store);
-  for (const name of await readdir(FIXTURE)) {
-    if (name !== "make.py") await store.put(`_delta_log/${name}`, await readFile(join(FIXTURE, name)));
-  }
 });
 
 const removeLog = async (...names: string[]) => await store.remove(names.map((name) => `_delta_log/${name}`));

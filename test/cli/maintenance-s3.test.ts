@@ -4,6 +4,7 @@ import { main } from "../../cli/deltacap.ts";
 import { incompleteItem } from "../../src/aws/commit-item.ts";
 import { commitFileName } from "../../src/delta/log-store.ts";
 import { Cloud, LOG_TABLE, type Visitor } from "../support/aws/cloud.ts";
+import { enterByShell } from "../support/aws/shell-environment.ts";
 import { jsonLines, TestStack } from "../support/aws/test-stack.ts";
 import { RecordingTerminal } from "../support/command-line.ts";
 import { livePaths } from "../support/live-paths.ts";
@@ -19,15 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => cloud.close());
 
-/** As a person's shell would have it. */
-beforeEach(() => {
-  vi.stubEnv("AWS_REGION", "eu-central-1");
-  vi.stubEnv("AWS_ACCESS_KEY_ID", "test");
-  vi.stubEnv("AWS_SECRET_ACCESS_KEY", "test");
-  vi.stubEnv("AWS_ENDPOINT_URL_S3", visitor.urls.s3);
-  vi.stubEnv("AWS_ENDPOINT_URL_DYNAMODB", visitor.urls.dynamodb);
-  visitor.faults.forget();
-});
+beforeEach(() => enterByShell(visitor));
 afterEach(() => vi.unstubAllEnvs());
 
 /** A stack whose table has versions 1 and 2, one file each; both have rows of car-1. */

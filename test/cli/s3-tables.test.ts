@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { Cloud, type Visitor } from "../support/aws/cloud.ts";
+import { enterByShell } from "../support/aws/shell-environment.ts";
 import { jsonLines, TestStack } from "../support/aws/test-stack.ts";
 import { filling, pcap } from "../support/capture-builder.ts";
 import { captureOf } from "../support/packets-world.ts";
@@ -25,14 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => cloud.close());
 
-/** As a person's shell would have it. */
-beforeEach(() => {
-  vi.stubEnv("AWS_REGION", "eu-central-1");
-  vi.stubEnv("AWS_ACCESS_KEY_ID", "test");
-  vi.stubEnv("AWS_SECRET_ACCESS_KEY", "test");
-  vi.stubEnv("AWS_ENDPOINT_URL_S3", visitor.urls.s3);
-  visitor.faults.forget();
-});
+beforeEach(() => enterByShell(visitor));
 afterEach(() => vi.unstubAllEnvs());
 
 describe("a table on S3 is read without writing anything, and without DynamoDB", () => {

@@ -1,5 +1,3 @@
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
 import type { SchemaElement } from "hyparquet";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -8,11 +6,10 @@ import { ConditionalLogStore } from "../../src/delta/conditional-log-store.ts";
 import { commitFileName, type LogFile, type LogStore } from "../../src/delta/log-store.ts";
 import { readSnapshot } from "../../src/delta/snapshot.ts";
 import { TableRefusedError } from "../../src/errors.ts";
+import { deltaLogFixture } from "../support/delta-log-fixture.ts";
 import { livePaths } from "../support/live-paths.ts";
-import { MemoryObjectStore } from "../support/memory-object-store.ts";
+import type { MemoryObjectStore } from "../support/memory-object-store.ts";
 
-/** A log by delta-rs 1.6.0: versions 0 to 4, a classic checkpoint at 3 (see test/fixtures/README.md). */
-const FIXTURE = join(import.meta.dirname, "../fixtures/delta-log");
 const CLASSIC = "00000000000000000003.checkpoint.parquet";
 const UUID = "80a083e8-7026-4e79-81be-64bd76c43a11";
 const SIDECAR = "016ae953-37a9-438e-8683-9a9a4a79a395.parquet";
@@ -21,11 +18,8 @@ let store: MemoryObjectStore;
 let log: LogStore;
 let classic: Uint8Array;
 beforeEach(async () => {
-  store = new MemoryObjectStore();
+  store = await deltaLogFixture();
   log = new ConditionalLogStore(store);
-  for (const name of await readdir(FIXTURE)) {
-    if (name !== "make.py") await store.put(`_delta_log/${name}`, await readFile(join(FIXTURE, name)));
-  }
   classic = (await log.read(CLASSIC))!;
 });
 

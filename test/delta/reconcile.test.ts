@@ -1,14 +1,12 @@
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Action, Add } from "../../src/delta/actions.ts";
 import { ConditionalLogStore } from "../../src/delta/conditional-log-store.ts";
 import { commitFileName } from "../../src/delta/log-store.ts";
 import { liveFiles, type ReconciledLog, reconcileLog } from "../../src/delta/reconcile.ts";
 import { TableRefusedError } from "../../src/errors.ts";
+import { deltaLogFixture } from "../support/delta-log-fixture.ts";
 import { MemoryObjectStore } from "../support/memory-object-store.ts";
 
-const FIXTURE = join(import.meta.dirname, "../fixtures/delta-log");
 const PROTOCOL = { protocol: { minReaderVersion: 1, minWriterVersion: 2 } };
 const METADATA = {
   metaData: {
@@ -178,9 +176,8 @@ describe("at an earlier version", () => {
 
 describe("with a checkpoint by another engine", () => {
   beforeEach(async () => {
-    for (const name of await readdir(FIXTURE)) {
-      if (name !== "make.py") await store.put(`_delta_log/${name}`, await readFile(join(FIXTURE, name)));
-    }
+    store = await deltaLogFixture();
+    log = new ConditionalLogStore(store);
   });
   const removeCheckpoint = async () =>
     await store.remove(["_delta_log/00000000000000000003.checkpoint.parquet", "_delta_log/_last_checkpoint"]);
