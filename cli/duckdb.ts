@@ -7,8 +7,6 @@ import { hasDeletionVector } from "../src/delta/deletion-vector.ts";
 import { objectPath } from "../src/delta/object-path.ts";
 import type { ObjectStore } from "../src/manifest/object-store.ts";
 import { createDeletedRows } from "./deleted-rows.ts";
-import { readableFiles } from "./live-files.ts";
-import type { LocalTable } from "./local-table.ts";
 
 const duckdbTypes: Readonly<Record<ColumnType, string>> = {
   date: "DATE",
@@ -20,19 +18,12 @@ const duckdbTypes: Readonly<Record<ColumnType, string>> = {
   binary: "BLOB",
 };
 
-/** A DuckDB connection in memory where the view `packets` is the table's newest version. Close it after use. */
-export async function packetsView(table: LocalTable): Promise<DuckDBConnection> {
-  const files = await readableFiles(table.log);
-  return await packetsOf(
-    table.folder,
-    files.map(({ add }) => add),
-    table.ports.table,
-  );
-}
-
 type File = Pick<Add, "path" | "size" | "partitionValues" | "deletionVector">;
 
-/** The same, where the view `packets` is of these files in the folder; their deletion vectors are in the store. */
+/**
+ * A DuckDB connection in memory where the view `packets` is of these files in the folder; their deletion vectors are in the store.
+ * Close it after use.
+ */
 export async function packetsOf(
   folder: string,
   files: readonly File[],

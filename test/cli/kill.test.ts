@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { packetsView } from "../../cli/duckdb.ts";
 import { localTable } from "../../cli/local-table.ts";
+import { openPackets, readableTable } from "../../cli/readable-table.ts";
 import { PcapngWriter } from "../../src/capture/capture-writer.ts";
 import { readCommitTags } from "../../src/delta/commit-tags.ts";
 import { listVersions, readCommit } from "../../src/delta/snapshot.ts";
@@ -120,7 +120,10 @@ function ingest(captures: string, table: string, killAfterMs: number | null = nu
 
 /** Of each source how many rows it has, how many different ones, and a checksum of what they hold. */
 async function contentOf(table: string) {
-  const connection = await packetsView(localTable(table));
+  const { connection, close } = await openPackets(await readableTable(table), {
+    mostBytes: 0,
+    onBytes: () => {},
+  });
   try {
     const result = await connection.runAndReadAll(
       `SELECT source_id, count(*)::INTEGER, count(DISTINCT packet_number)::INTEGER, max(packet_number)::INTEGER,
@@ -133,7 +136,7 @@ async function contentOf(table: string) {
     }
     return sources;
   } finally {
-    connection.closeSync();
+    await close();
   }
 }
 
