@@ -29,6 +29,7 @@ ingest_on_node_24() {
 
 foundation_phase() {
   check 'captures are present' test -s "$DELTACAP_CAPTURES/INDEX.tsv"
+  check 'inputs of earlier faults are present' test -s "$DELTACAP_FAULTS/README.md"
   check 'format, lint, types, architecture: npm run check' npm run check
   check 'tests: npm test' npm test
   check 'npm run demo' npm run demo
