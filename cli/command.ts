@@ -15,6 +15,13 @@ export const ExitCode = {
 /** Where a command writes: results to `out`, what a person watches to `err`. */
 export interface Terminal {
   out(text: string): void;
+  /**
+   * Resolves once the reader of `out` has taken what was written, or nearly all of it. A command that writes without end
+   * waits for it, because text that is not taken yet lies in memory.
+   */
+  drained(): Promise<void>;
+  /** Characters in a line of `out`; null where `out` is a pipe or a file, which take lines of any length. */
+  readonly columns: number | null;
   err(text: string): void;
   /** To `err`, with control characters as they are: for progress. */
   draw(text: string): void;

@@ -84,6 +84,8 @@ function parse(command: Command, args: readonly string[]) {
 function printing(terminal: Terminal): Terminal {
   return {
     out: (text) => terminal.out(printable(text)),
+    drained: () => terminal.drained(),
+    columns: terminal.columns,
     err: (text) => terminal.err(printable(text)),
     draw: (text) => terminal.draw(text),
     interactive: terminal.interactive,

@@ -1,8 +1,8 @@
 import { type Command, ExitCode, UsageError } from "../command.ts";
 import { downloadHelp, downloadOptions, downloadSettings } from "../download.ts";
 import { openingFailed, queryFailed } from "../duckdb-errors.ts";
+import { printResults } from "../query-results.ts";
 import { openPackets, readableTable } from "../readable-table.ts";
-import { textTable } from "../text-table.ts";
 
 export const sql: Command = {
   name: "sql",
@@ -10,6 +10,8 @@ export const sql: Command = {
   help: `Usage: deltacap sql TABLE "select ..." [--max-download MB] [--json]
 
 Runs a query on the table's newest version with DuckDB. The table is named packets; docs/table.md lists its columns.
+The query may have several statements, separated by semicolons: the rows of each are printed. Results of any size pass
+through. Only a terminal that is too narrow cuts long values; a pipe gets them whole.
 TABLE is a folder or an s3:// URI; files on S3 are copied to this machine first, since DuckDB alone does not read S3.
 
 ${downloadHelp}
@@ -28,15 +30,7 @@ Example: deltacap sql T "select vehicle_id, count(*) as packets from packets gro
       throw openingFailed(error);
     });
     try {
-      const result = await connection.runAndReadAll(query);
-      const names = result.deduplicatedColumnNames();
-      const rows = result.getRowsJson();
-      if (options.json !== true) terminal.out(textTable(names, rows));
-      else {
-        for (const row of rows) {
-          terminal.out(`${JSON.stringify(Object.fromEntries(names.map((name, i) => [name, row[i]])))}\n`);
-        }
-      }
+      await printResults(connection, query, options.json === true, terminal);
       return ExitCode.ok;
     } catch (error) {
       throw queryFailed(error);

@@ -6,6 +6,7 @@ export class RecordingTerminal implements Terminal {
   written = "";
   watched = "";
   readonly interactive = false;
+  readonly columns: number | null = null;
 
   // Bound: commands hand them on as plain functions.
   readonly out = (text: string): void => {
@@ -17,6 +18,8 @@ export class RecordingTerminal implements Terminal {
   };
 
   readonly draw = this.err;
+
+  readonly drained = async (): Promise<void> => {};
 }
 
 /** Runs the command line in this process. */

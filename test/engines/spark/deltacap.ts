@@ -49,7 +49,8 @@ async function obey(order: Order): Promise<object> {
   const out = (part: string) => {
     text += part;
   };
-  return { exit: await main(order.run, { out, err: out, draw: out, interactive: false }), text };
+  const terminal = { out, err: out, draw: out, interactive: false, columns: null, drained: async () => {} };
+  return { exit: await main(order.run, terminal), text };
 }
 
 async function ingest(order: Ingest): Promise<object> {
