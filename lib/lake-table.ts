@@ -68,10 +68,7 @@ export class LakeTable extends Construct {
     }
     this.uri = `s3://${this.bucket.bucketName}/${prefix}`;
     this.sparkUri = `${scheme}://${this.bucket.bucketName}/${prefix}`;
-    this.ledger = new Table(this, "Ledger", {
-      ...tableProps(key),
-      partitionKey: { name: "sourceId", type: AttributeType.STRING },
-    }) as ITable;
+    this.ledger = ledgerTable(this, key) as ITable;
     if (props.logStore === "dynamodb") {
       this.logTable =
         existingLogTable === undefined
@@ -155,6 +152,20 @@ export class LakeTable extends Construct {
     acknowledgeAccessLogs(bucket);
     return bucket;
   }
+}
+
+/** The index `trouble` holds rejected and damaged captures alone: `deltacap status` lists them, newest first. */
+function ledgerTable(scope: Construct, key: IKey | undefined): Table {
+  const table = new Table(scope, "Ledger", {
+    ...tableProps(key),
+    partitionKey: { name: "sourceId", type: AttributeType.STRING },
+  });
+  table.addGlobalSecondaryIndex({
+    indexName: "trouble",
+    partitionKey: { name: "trouble", type: AttributeType.STRING },
+    sortKey: { name: "noticedAt", type: AttributeType.NUMBER },
+  });
+  return table;
 }
 
 /** Both tables hold an item for each of something that comes in bursts, and DynamoDB forgets items by `expireTime`. */

@@ -1,5 +1,8 @@
-import { existsSync, readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import { temporaryFolder } from "./support/temporary-folder.ts";
 
 interface PackageFile {
   readonly type: string;
@@ -30,3 +33,43 @@ test("every script that runs a file has it", () => {
   const files = Object.values(file.scripts).flatMap((script) => script.match(/\S+\.(ts|json)\b/g) ?? []);
   expect(files.filter((path) => !existsSync(path))).toEqual([]);
 });
+
+test("npm pack takes the program and its documents, and nothing that lies beside them", () => {
+  const folder = temporaryFolder();
+  const packed = [
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "LICENSE",
+    "README.md",
+    "dist/cli/main.js",
+    "docs/decisions/0001-libraries.md",
+    "docs/table.md",
+    "package.json",
+  ];
+  const beside = [
+    "captures/car-0001/drive.pcap",
+    "packets/_delta_log/00000000000000000000.json",
+    "cdk.out/manifest.json",
+    "notes.txt",
+    "src/settings.ts",
+    "docs/write-table.ts",
+    ".env",
+  ];
+  for (const path of [...packed, ...beside]) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    if (path === "package.json") copyFileSync(path, join(folder, path));
+    else writeFileSync(join(folder, path), "x");
+  }
+  const list = execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts", "--offline"], {
+    cwd: folder,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  expect(packedPaths(JSON.parse(list)).sort()).toEqual(packed);
+});
+
+/** npm 11 prints a list of packages, npm 12 an object by their names. */
+function packedPaths(printed: unknown): string[] {
+  const [first] = Object.values(printed as Record<string, { files: { path: string }[] }>);
+  return first?.files.map(({ path }) => path) ?? [];
+}

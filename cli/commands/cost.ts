@@ -1,4 +1,10 @@
-import { type CostLine, costAssumptions, type FleetCost, fleetCost } from "../../src/fleet-cost.ts";
+import {
+  type CostLine,
+  costAssumptions,
+  type Fleet,
+  type FleetCost,
+  fleetCost,
+} from "../../src/fleet-cost.ts";
 import { prices, pricesAsOf } from "../../src/list-prices.ts";
 import {
   type Command,
@@ -45,8 +51,8 @@ shows each service's share. What is kept in S3 is named apart: it depends on how
     const bill = fleetCost(fleet, prices, costAssumptions);
     terminal.out(
       options.json === true
-        ? `${JSON.stringify({ fleet, pricesAsOf, ...bill })}\n`
-        : billText(bill, fleet.vehicles),
+        ? `${JSON.stringify({ fleet, pricesAsOf, currency: "USD", period: "day", ...bill })}\n`
+        : billText(bill, fleet),
     );
     return ExitCode.ok;
   },
@@ -65,13 +71,14 @@ function amount(options: OptionValues, name: string): number {
   return value;
 }
 
-function billText(bill: FleetCost, vehicles: number): string {
+function billText(bill: FleetCost, fleet: Fleet): string {
   const share = (dollars: number) => `${((100 * dollars) / bill.dollars).toFixed(1)}%`;
   const services = [...new Set(bill.lines.map(({ service }) => service))];
   const perService = services
     .map((service) => ({ service, dollars: sum(bill.lines.filter((line) => line.service === service)) }))
     .sort((a, b) => b.dollars - a.dollars);
   return [
+    `${fleetText(fleet)}\nUS dollars a day, list prices of US East (N. Virginia) as of ${pricesAsOf}:\n`,
     textTable(
       ["service", "what", "amount a day", "unit", "$ a day", "share"],
       bill.lines.map((line) => [
@@ -90,9 +97,30 @@ function billText(bill: FleetCost, vehicles: number): string {
         ["all", bill.dollars.toFixed(2), "100.0%"],
       ],
     ),
-    `A vehicle: $${((bill.dollars * 365) / 12 / vehicles).toFixed(4)} a month.\n` +
+    `A vehicle: $${((bill.dollars * 365) / 12 / fleet.vehicles).toFixed(4)} a month.\n` +
       `Not in the sum: each day of captures that is kept costs $${bill.keptCaptures.toFixed(2)} a day, each day of the table $${bill.keptTable.toFixed(2)}.\n`,
   ].join("\n");
+}
+
+/** What was read from the options, so that a mistaken unit shows. */
+function fleetText({ vehicles, objectsPerVehicle, bytesPerObject, packetsPerObject }: Fleet): string {
+  const objects = vehicles * objectsPerVehicle;
+  return (
+    `${decimal(vehicles)} vehicles x ${decimal(objectsPerVehicle)} objects a day, each of ${byteText(bytesPerObject)} and ${decimal(packetsPerObject)} packets:\n` +
+    `${decimal(objects)} objects, ${byteText(objects * bytesPerObject)} and ${decimal(objects * packetsPerObject)} packets a day.`
+  );
+}
+
+const BYTE_UNITS = ["bytes", "KB", "MB", "GB", "TB", "PB"];
+
+/** Powers of 1,000, as the options take them. */
+function byteText(bytes: number): string {
+  const power = Math.min(BYTE_UNITS.length - 1, Math.max(0, Math.floor(Math.log10(bytes) / 3)));
+  return `${rounded(bytes / 1_000 ** power)} ${BYTE_UNITS[power]}`;
+}
+
+function decimal(value: number): string {
+  return value.toLocaleString("en-US", { maximumFractionDigits: 2 });
 }
 
 function sum(lines: readonly CostLine[]): number {

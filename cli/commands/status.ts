@@ -1,18 +1,22 @@
 import { deployedLedger, deployedTable } from "../../src/aws/deployed-table.ts";
+import type { Trouble } from "../../src/aws/ledger-item.ts";
 import { type QueueDepth, queueDepth } from "../../src/aws/queue-depth.ts";
+import { troubledCaptures } from "../../src/aws/troubled-captures.ts";
 import { type Command, ExitCode, noPositionals } from "../command.ts";
 import { duration, newestCommit } from "../newest-commit.ts";
+import { oneLine } from "../printable.ts";
 import { count } from "../progress.ts";
 import { type DeployedStack, type OpenStack, stackOf, stackOptions, stackOptionsHelp } from "../stack.ts";
 import { stateText } from "./pause.ts";
 
 export const status = (open: OpenStack): Command => ({
   name: "status",
-  summary: "a stack's pipeline: versions, what waits, what was given up",
+  summary: "a stack's pipeline: versions, what waits, rejected and damaged captures",
   help: `Usage: deltacap status [--stack NAME] [--region NAME] [--json]
 
 Tells the table's newest version and its age, up to which version the ledger is complete, what waits in the queues and in their
-dead letter queues (SQS's counts: a minute old, not exact), and whether the pipeline is paused. Changes nothing.
+dead letter queues (SQS's counts: a minute old, not exact), and whether the pipeline is paused. Lists the newest captures that
+were rejected, or damaged part way, with their reasons. Changes nothing.
 
 ${stackOptionsHelp}
   --json           one JSON object
@@ -31,11 +35,13 @@ type Facts = Awaited<ReturnType<typeof factsOf>>;
 
 async function factsOf({ name, settings, clients, pipeline }: DeployedStack) {
   const { log, sharedLog } = deployedTable(clients, settings);
-  const [newest, incompleteSince, watermark, state, ...depths] = await Promise.all([
+  const [newest, incompleteSince, watermark, state, rejected, damaged, ...depths] = await Promise.all([
     newestCommit(log),
     sharedLog?.incompleteSince() ?? null,
     deployedLedger(clients, settings).watermark(),
     pipeline.state(),
+    troubleFacts(clients, settings.ledgerTable, "rejected"),
+    troubleFacts(clients, settings.ledgerTable, "damaged"),
     ...[
       settings.captureQueueUrl,
       settings.manifestQueueUrl,
@@ -63,8 +69,40 @@ async function factsOf({ name, settings, clients, pipeline }: DeployedStack) {
       captures: deadCaptures.waiting + deadCaptures.inFlight,
       manifests: deadManifests.waiting + deadManifests.inFlight,
     },
+    rejected,
+    damaged,
     ...state,
   };
+}
+
+/** Captures that are counted at most, and those that are listed. */
+const MAX_COUNTED = 1_000;
+const MAX_LISTED = 5;
+
+interface TroubleFacts {
+  /** Of those that the ledger still holds; `more` where there may be further ones. */
+  readonly count: number;
+  readonly more: boolean;
+  readonly newest: readonly {
+    readonly capture: string | null;
+    readonly reason: string;
+    readonly offset: number;
+    readonly noticed: string;
+  }[];
+}
+
+/** Null where the stack's ledger has no index of them. */
+async function troubleFacts(
+  { dynamodb }: DeployedStack["clients"],
+  ledgerTable: string,
+  trouble: Trouble,
+): Promise<TroubleFacts | null> {
+  const found = await troubledCaptures(dynamodb, ledgerTable, trouble, MAX_COUNTED);
+  if (found === null) return null;
+  const newest = found
+    .slice(0, MAX_LISTED)
+    .map(({ noticedMs, ...capture }) => ({ ...capture, noticed: isoText(noticedMs) }));
+  return { count: found.length, more: found.length === MAX_COUNTED, newest };
 }
 
 function isoText(milliseconds: number): string {
@@ -83,12 +121,30 @@ function described(facts: Facts, now: number): string {
     ["captures", depthText(facts.captures)],
     ["manifests", depthText(facts.manifests)],
     ["dead letters", deadLettersText(facts.dead_letters)],
+    ["rejected", troubleText(facts.rejected)],
+    ...troubleLines(facts.rejected),
+    ["damaged", troubleText(facts.damaged)],
+    ...troubleLines(facts.damaged),
     ["pipeline", stateText(facts) + (facts.converter === "on" && facts.committer === "on" ? "" : ": paused")],
     ...(incomplete === null
       ? []
       : [["unfinished", `a commit since ${ago(incomplete)}: the committer's next run finishes it`]]),
   ];
   return lines.map(([label = "", text = ""]) => `${label.padEnd(14)}${text}\n`).join("");
+}
+
+function troubleText(facts: TroubleFacts | null): string {
+  if (facts === null) return "not known: deploy the version of this command line, whose ledger indexes them";
+  if (facts.count === 0) return "no captures";
+  const shown = facts.count > facts.newest.length ? `; the newest ${facts.newest.length}` : "";
+  return `${count(facts.count)}${facts.more ? " or more" : ""} ${facts.count === 1 ? "capture" : "captures"}${shown}:`;
+}
+
+function troubleLines(facts: TroubleFacts | null): string[][] {
+  return (facts?.newest ?? []).map(({ capture, reason, offset, noticed }) => [
+    "",
+    `${noticed}  ${capture ?? "a capture whose name the ledger does not hold"}, byte ${offset}: ${oneLine(reason)}`,
+  ]);
 }
 
 function depthText({ waiting, in_flight: inFlight, delayed }: Facts["captures"]): string {

@@ -13,7 +13,7 @@ import type { Ledger, LedgerEntry, Watermark } from "../manifest/ledger.ts";
 import { readAhead } from "../manifest/read-ahead.ts";
 import type { SourceId } from "../manifest/source-id.ts";
 import { isConditionalCheckFailed, translated } from "./errors.ts";
-import { fromItem, KEY, toItem, WATERMARK_KEY } from "./ledger-item.ts";
+import { fromItem, type ItemTimes, KEY, toItem, WATERMARK_KEY } from "./ledger-item.ts";
 
 export interface DynamoDbLedgerOptions {
   readonly dynamodb: DynamoDBClient;
@@ -57,8 +57,8 @@ export class DynamoDbLedger implements Ledger {
   }
 
   async putCommitted(entries: ReadonlyMap<SourceId, LedgerEntry & { status: "committed" }>): Promise<void> {
-    const expires = this.#expires();
-    const puts = [...entries].map(([id, entry]) => ({ PutRequest: { Item: toItem(id, entry, expires) } }));
+    const times = this.#times();
+    const puts = [...entries].map(([id, entry]) => ({ PutRequest: { Item: toItem(id, entry, times) } }));
     const batches = batchesOf(puts, WRITE_BATCH);
     for await (const _ of readAhead(batches, PARALLEL, (batch) => this.#write(batch)));
   }
@@ -66,9 +66,8 @@ export class DynamoDbLedger implements Ledger {
   async putSetAside(
     entries: ReadonlyMap<SourceId, LedgerEntry & { status: "rejected" | "empty" }>,
   ): Promise<void> {
-    const expires = this.#expires();
-    const put = ([id, entry]: [SourceId, LedgerEntry]) =>
-      this.#putUnlessCommitted(toItem(id, entry, expires));
+    const times = this.#times();
+    const put = ([id, entry]: [SourceId, LedgerEntry]) => this.#putUnlessCommitted(toItem(id, entry, times));
     for await (const _ of readAhead([...entries], PARALLEL, put));
   }
 
@@ -175,8 +174,9 @@ export class DynamoDbLedger implements Ledger {
     return { TableName: this.#options.ledgerTable, Key: { [KEY]: { S: WATERMARK_KEY } } };
   }
 
-  #expires(): number {
-    return Math.floor(this.#options.now() / 1000) + this.#options.keepSeconds;
+  #times(): ItemTimes {
+    const nowMs = this.#options.now();
+    return { nowMs, expires: Math.floor(nowMs / 1000) + this.#options.keepSeconds };
   }
 }
 

@@ -6,13 +6,28 @@ import type { SourceId } from "../manifest/source-id.ts";
 export const KEY = "sourceId";
 export const WATERMARK_KEY = "watermark";
 
+/**
+ * Index of the items of rejected and damaged captures, by what went wrong and when. Other items lack its keys and cost
+ * nothing there.
+ */
+export const TROUBLE_INDEX = "trouble";
+export const TROUBLE_KEY = "trouble";
+export const NOTICED_KEY = "noticedAt";
+
 /** Characters of a reason that are kept: an item, and a log line, stay small whatever a capture made us say. */
 const REASON_CHARACTERS = 4_000;
 
+export type Trouble = "rejected" | "damaged";
+
 type Item = Record<string, AttributeValue>;
 
-/** `expires`: epoch seconds, after which DynamoDB may remove the item. */
-export function toItem(id: SourceId, entry: LedgerEntry, expires: number): Item {
+/** What an item says of time: when it was written, epoch milliseconds, and when DynamoDB may remove it, epoch seconds. */
+export interface ItemTimes {
+  readonly nowMs: number;
+  readonly expires: number;
+}
+
+export function toItem(id: SourceId, entry: LedgerEntry, { nowMs, expires }: ItemTimes): Item {
   const item: Item = {
     [KEY]: { S: id },
     status: { S: entry.status },
@@ -26,12 +41,18 @@ export function toItem(id: SourceId, entry: LedgerEntry, expires: number): Item 
     if (entry.damage !== undefined) {
       item.offset = { N: String(entry.damage.offset) };
       item.reason = { S: entry.damage.reason.slice(0, REASON_CHARACTERS) };
+      Object.assign(item, troubleKeys("damaged", nowMs));
     }
   } else if (entry.status === "rejected") {
     item.offset = { N: String(entry.offset) };
     item.reason = { S: entry.reason.slice(0, REASON_CHARACTERS) };
+    Object.assign(item, troubleKeys("rejected", nowMs));
   }
   return item;
+}
+
+function troubleKeys(trouble: Trouble, nowMs: number): Item {
+  return { [TROUBLE_KEY]: { S: trouble }, [NOTICED_KEY]: { N: String(nowMs) } };
 }
 
 /** Throws an error for an item that this program did not write. */

@@ -17,6 +17,19 @@ describe("deltacap cost", () => {
     expect(out).toContain("Not in the sum");
   });
 
+  test("begins with the fleet as it was understood, in units, so that a mistaken unit shows", async () => {
+    const { out } = await cost(...fleet);
+    expect(out.split("\n").slice(0, 3)).toEqual([
+      "80,000 vehicles x 108 objects a day, each of 5 MB and 16,000 packets:",
+      "8,640,000 objects, 43.2 TB and 138,240,000,000 packets a day.",
+      expect.stringMatching(/^US dollars a day, list prices of US East \(N\. Virginia\) as of \d{4}-/),
+    ]);
+    const small = ["--vehicles", "3", "--objects", "0.5", "--bytes", "50_000", "--packets", "1"];
+    expect((await cost(...small)).out).toMatch(
+      /^3 vehicles x 0\.5 objects a day, each of 50 KB and 1 packets/,
+    );
+  });
+
   test("--json: the fleet, the prices' date and the same lines", async () => {
     const { out } = await cost(...fleet, "--json");
     expect(JSON.parse(out)).toMatchObject({
@@ -27,6 +40,8 @@ describe("deltacap cost", () => {
         packetsPerObject: 16_000,
       },
       pricesAsOf: expect.stringMatching(/^\d{4}-\d{2}-\d{2}$/),
+      currency: "USD",
+      period: "day",
       lines: expect.arrayContaining([expect.objectContaining({ service: "S3", amount: 8_640_000 })]),
     });
   });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { main } from "../../cli/deltacap.ts";
 import { sendMessage } from "../../src/aws/sqs-message.ts";
 import { RetryableError } from "../../src/errors.ts";
-import { Cloud } from "../support/aws/cloud.ts";
+import { Cloud, createTable } from "../support/aws/cloud.ts";
 import { jsonLines, TestStack } from "../support/aws/test-stack.ts";
 import { filling, pcap } from "../support/capture-builder.ts";
 import { RecordingTerminal } from "../support/command-line.ts";
@@ -29,6 +29,8 @@ test("status of a new stack says that nothing was committed", async () => {
     captures: { waiting: 0, in_flight: 0, delayed: 0 },
     manifests: { waiting: 0, in_flight: 0, delayed: 0 },
     dead_letters: { captures: 0, manifests: 0 },
+    rejected: { count: 0, more: false, newest: [] },
+    damaged: { count: 0, more: false, newest: [] },
     converter: "on",
     committer: "on",
   });
@@ -55,6 +57,47 @@ test("status tells version, age, ledger, queues and dead letters", async () => {
   expect(out).toContain(
     '1 of captures, 0 of manifests: see docs/runbook.md, then "deltacap retry --dead-letters"',
   );
+});
+
+test("status lists the newest rejected and damaged captures, with where and why", async () => {
+  const stack = await TestStack.open(cloud, "status-troubled");
+  await stack.ingest({
+    "car-1/good.pcap": capture,
+    "car-1/cut.pcap": pcap(
+      {},
+      [1, 2].map((n) => ({ seconds: 1_772_352_000, bytes: filling(60, n) })),
+    ).subarray(0, 150),
+  });
+  for (let i = 0; i < 7; i++) {
+    await stack.ingest({ [`car-1/notes-${i}.txt`]: new TextEncoder().encode(`notes ${i}`) });
+  }
+  const [facts] = jsonLines((await stack.deltacap("status", "--json")).out);
+  expect(facts).toMatchObject({
+    rejected: { count: 7, more: false },
+    damaged: {
+      count: 1,
+      newest: [{ capture: `s3://${stack.bucket}/car-1/cut.pcap`, offset: 100, reason: expect.any(String) }],
+    },
+  });
+  const rejected = facts?.rejected as { newest: { capture: string }[] } | undefined;
+  expect(rejected?.newest.map((each) => each.capture.at(-5))).toEqual(["6", "5", "4", "3", "2"]);
+  const { out } = await stack.deltacap("status");
+  expect(out).toContain("rejected      7 captures; the newest 5:\n");
+  expect(out).toMatch(
+    /^ {14}\d{4}-\d\d-\d\dT\S+ {2}s3:\/\/\S+\/car-1\/notes-6.txt, byte 0: .*not a capture/m,
+  );
+  expect(out).toContain("damaged       1 capture:\n");
+});
+
+test("status of a stack whose ledger has no index of them says so, and shows the rest", async () => {
+  const stack = await TestStack.open(cloud, "status-older-ledger");
+  await createTable(stack.stack.clients, "ledger-of-an-older-stack", { sourceId: "S" });
+  Object.assign(stack.stack, {
+    settings: { ...stack.stack.settings, ledgerTable: "ledger-of-an-older-stack" },
+  });
+  const [facts] = jsonLines((await stack.deltacap("status", "--json")).out);
+  expect(facts).toMatchObject({ rejected: null, damaged: null, converter: "on" });
+  expect((await stack.deltacap("status")).out).toContain("rejected      not known: deploy");
 });
 
 test("status tells a commit that its writer left unfinished", async () => {

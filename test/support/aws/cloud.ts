@@ -99,18 +99,45 @@ export async function createResources(clients: AwsClients, names: ResourceNames)
     const CreateBucketConfiguration = { LocationConstraint: "eu-central-1" } as const;
     await clients.s3.send(new CreateBucketCommand({ Bucket: bucket, CreateBucketConfiguration }));
   }
-  if (logTable !== null) await createTable(clients, logTable, ["tablePath", "fileName"]);
-  if (ledgerTable !== null) await createTable(clients, ledgerTable, ["sourceId"]);
+  if (logTable !== null) await createTable(clients, logTable, { tablePath: "S", fileName: "S" });
+  if (ledgerTable !== null) {
+    await createTable(clients, ledgerTable, { sourceId: "S" }, { trouble: "S", noticedAt: "N" });
+  }
 }
 
-/** Keys are strings: the hash key, then perhaps the range key. */
-async function createTable(clients: AwsClients, TableName: string, keys: readonly string[]): Promise<void> {
+/** Attributes of a key by their types: the hash key, then perhaps the range key. */
+type Keys = Readonly<Record<string, "S" | "N">>;
+
+/** `indexKeys` are those of a global secondary index, which is named after its hash key. */
+export async function createTable(
+  clients: AwsClients,
+  TableName: string,
+  keys: Keys,
+  indexKeys: Keys | null = null,
+): Promise<void> {
+  const schemaOf = (of: Keys) =>
+    Object.keys(of).map(
+      (AttributeName, i) => ({ AttributeName, KeyType: i === 0 ? "HASH" : "RANGE" }) as const,
+    );
+  const attributes = Object.entries({ ...keys, ...indexKeys });
   await clients.dynamodb.send(
     new CreateTableCommand({
       TableName,
-      AttributeDefinitions: keys.map((AttributeName) => ({ AttributeName, AttributeType: "S" })),
-      KeySchema: keys.map((AttributeName, i) => ({ AttributeName, KeyType: i === 0 ? "HASH" : "RANGE" })),
+      AttributeDefinitions: attributes.map(([AttributeName, AttributeType]) => ({
+        AttributeName,
+        AttributeType,
+      })),
+      KeySchema: schemaOf(keys),
       BillingMode: "PAY_PER_REQUEST",
+      ...(indexKeys !== null && {
+        GlobalSecondaryIndexes: [
+          {
+            IndexName: Object.keys(indexKeys)[0],
+            KeySchema: schemaOf(indexKeys),
+            Projection: { ProjectionType: "ALL" },
+          },
+        ],
+      }),
     }),
   );
 }
