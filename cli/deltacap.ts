@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import {
   CommitInDoubtError,
+  GoneError,
   RejectedError,
   RetryableError,
   SupersededError,
@@ -124,6 +125,7 @@ function explain(command: Command, error: unknown, terminal: Terminal): number {
     error instanceof TableRefusedError ||
     error instanceof RetryableError ||
     error instanceof SupersededError ||
+    error instanceof GoneError ||
     error instanceof CommitInDoubtError
   ) {
     terminal.err(`deltacap ${command.name}: ${error.message}\n`);

@@ -82,6 +82,12 @@ function converterAlarms({ converter, converterTimeoutSeconds }: PipelineParts):
       engineMetric("converter", "Rejected", "Sum", 5),
       0,
     ),
+    over(
+      "captures-gone",
+      "captures were deleted before they were read, and nothing replaced them",
+      engineMetric("converter", "Gone", "Sum", 5),
+      0,
+    ),
     over("damaged-share", "more than 5 % of the captures are damaged part way", damagedShare(), 5, 2),
   ];
 }

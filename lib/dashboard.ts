@@ -77,8 +77,9 @@ function freshness(parts: PipelineParts): IWidget[][] {
 }
 
 function quality(): IWidget[][] {
-  const converter = (name: "Rejected" | "Damaged" | "Duplicates" | "Superseded" | "Failed" | "Empty") =>
-    engineMetric("converter", name, "Sum", 1);
+  const converter = (
+    name: "Rejected" | "Damaged" | "Duplicates" | "Superseded" | "Gone" | "Failed" | "Empty",
+  ) => engineMetric("converter", name, "Sum", 1);
   const committer = (name: "Conflicts" | "Repairs" | "SentBack" | "Refused") =>
     engineMetric("committer", name, "Sum", 1);
   return [
@@ -94,6 +95,7 @@ function quality(): IWidget[][] {
         converter("Failed"),
         converter("Duplicates"),
         converter("Superseded"),
+        converter("Gone"),
         converter("Empty"),
       ]),
       graph("Commits that were not plain", [

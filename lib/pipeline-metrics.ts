@@ -32,6 +32,7 @@ export type MetricName =
   | "Damaged"
   | "Duplicates"
   | "Superseded"
+  | "Gone"
   | "Empty"
   | "Failed"
   | "Files"

@@ -8,7 +8,7 @@ import { compareUtf8 } from "./columns/statistics.ts";
 import type { DecodeSettings } from "./decode/decode-settings.ts";
 import { PacketDecoder } from "./decode/packet-decoder.ts";
 import { deltaStatistics } from "./delta/file-statistics.ts";
-import { RejectedError, RetryableError, SupersededError } from "./errors.ts";
+import { GoneError, RejectedError, RetryableError, SupersededError } from "./errors.ts";
 import type { Damage, Ledger, LedgerEntry } from "./manifest/ledger.ts";
 import type { DataFile, Manifest, ManifestSource } from "./manifest/manifest.ts";
 import { MAX_SOURCES } from "./manifest/manifest.ts";
@@ -58,8 +58,10 @@ export type CaptureResult = { readonly source: CaptureSource; readonly id: Sourc
   | { readonly outcome: "converted"; readonly packets: number; readonly damage?: Damage }
   /** Committed already, or named twice in this call. `known` is the ledger's entry in the first case. */
   | { readonly outcome: "duplicate"; readonly known?: LedgerEntry & { status: "committed" } }
-  /** Gone or replaced since it was announced. */
+  /** Replaced since it was announced: its successor has an event of its own. */
   | { readonly outcome: "superseded"; readonly reason: string }
+  /** Deleted since it was announced, and without a successor. */
+  | { readonly outcome: "gone"; readonly reason: string }
   | { readonly outcome: "rejected"; readonly reason: string; readonly offset: number }
   | { readonly outcome: "empty" }
   /** Not the capture's fault: to be tried again. */
@@ -246,16 +248,17 @@ async function convertCapture(
 /** What an error says of the capture that was being read; null for one that is not the capture's. */
 function failureOf(
   error: unknown,
-): OutcomeOnly<Extract<CaptureResult, { outcome: "rejected" | "superseded" | "failed" }>> | null {
+): OutcomeOnly<Extract<CaptureResult, { outcome: "rejected" | "superseded" | "gone" | "failed" }>> | null {
   if (error instanceof RejectedError) {
     return { outcome: "rejected", reason: error.message, offset: error.offset };
   }
   if (error instanceof SupersededError) return { outcome: "superseded", reason: error.message };
+  if (error instanceof GoneError) return { outcome: "gone", reason: error.message };
   if (error instanceof RetryableError) return { outcome: "failed", reason: error.message };
   return null;
 }
 
-type CaptureOutcome = Exclude<CaptureResult, { outcome: "duplicate" | "superseded" | "failed" }>;
+type CaptureOutcome = Exclude<CaptureResult, { outcome: "duplicate" | "superseded" | "gone" | "failed" }>;
 type OutcomeOnly<T> = T extends unknown ? Omit<T, "source" | "id"> : never;
 
 function resultOf(end: CaptureEnd): OutcomeOnly<CaptureOutcome> {

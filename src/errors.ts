@@ -3,7 +3,8 @@
  *
  * - `RetryableError`: the world was in the way (network, throttling, a full disk): the same call may succeed later.
  * - `RejectedError`: this one input can never succeed (not a capture, an invalid manifest): set it aside, go on.
- * - `SupersededError`: the object the event spoke of is gone or was replaced: nothing is left to do for it.
+ * - `SupersededError`: the object was replaced since its event: its successor has an event of its own.
+ * - `GoneError`: the object was deleted and has no successor. Its packets are lost unless an earlier delivery ingested them.
  * - `TableRefusedError`: the table is in a state that we must not write to: stop, touch nothing, call a person.
  * - `CommitInDoubtError`: a commit was sent and its outcome is unknown: acknowledge nothing, find out in the next run.
  */
@@ -31,6 +32,11 @@ export class RejectedError extends Error {
 /** See {@link RetryableError}. */
 export class SupersededError extends Error {
   override readonly name = "SupersededError";
+}
+
+/** See {@link RetryableError}. */
+export class GoneError extends Error {
+  override readonly name = "GoneError";
 }
 
 /** See {@link RetryableError}. */

@@ -4,6 +4,7 @@ import { Committer } from "../src/commit-manifests.ts";
 import { commitFileName, type LogStore } from "../src/delta/log-store.ts";
 import { CommitInDoubtError, RetryableError, TableRefusedError } from "../src/errors.ts";
 import { MAX_SOURCES, type Manifest } from "../src/manifest/manifest.ts";
+import type { ObjectInfo } from "../src/manifest/object-store.ts";
 import { CommitterWorld, idOf, smallTable } from "./support/committer-world.ts";
 import type { Gate } from "./support/gated.ts";
 
@@ -227,6 +228,24 @@ describe("files are looked at before they are added", () => {
       { outcome: "refused", reason: expect.stringContaining("[day]") as string },
     ]);
   });
+
+  test.each<[string, (info: ObjectInfo | null) => ObjectInfo | null]>([
+    ["that finds nothing", () => null],
+    ["with a shorter size", (info) => info && { ...info, size: info.size - 1 }],
+  ])(
+    "one HEAD %s decides over no manifest: nothing is committed, refused or sent back",
+    async (_, change) => {
+      const world = new CommitterWorld();
+      const committer = await world.start();
+      const manifest = await world.batch("a");
+      const head = world.objects.head.bind(world.objects);
+      let looks = 0;
+      world.objects.head = async (path) => (looks++ === 0 ? change(await head(path)) : await head(path));
+      await expect(committer.commit([manifest])).rejects.toThrow(RetryableError);
+      expect(world.sentBack).toEqual([]);
+      expect(await committer.commit([manifest])).toMatchObject([{ outcome: "committed" }]);
+    },
+  );
 
   test("a file that the check does not like is refused with its reason", async () => {
     const world = new CommitterWorld();

@@ -265,11 +265,11 @@ describe("captures that give no row", () => {
     expect(table.objects.size).toBe(0);
   });
 
-  test("one that is gone is superseded, and noted nowhere", async () => {
+  test("one that was deleted is gone, not superseded, and noted nowhere", async () => {
     const source = captures.put("car/a", capture(1));
     captures.remove("car/a");
     const { results, manifest } = await convert([source]);
-    expect(results).toMatchObject([{ outcome: "superseded", reason: "s3://captures/car/a is gone" }]);
+    expect(results).toMatchObject([{ outcome: "gone", reason: "s3://captures/car/a is gone" }]);
     expect([manifest, ledger.entries.size]).toEqual([null, 0]);
   });
 

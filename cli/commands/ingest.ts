@@ -264,6 +264,7 @@ class Report {
         this.#empty++;
         break;
       case "superseded":
+      case "gone":
       case "failed":
         this.#failed.push({ capture, reason: result.reason });
         break;

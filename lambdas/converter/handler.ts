@@ -120,6 +120,7 @@ function report(
   metrics.addMetric("Rejected", MetricUnit.Count, count("rejected") + refused.length);
   metrics.addMetric("Duplicates", MetricUnit.Count, count("duplicate"));
   metrics.addMetric("Superseded", MetricUnit.Count, count("superseded"));
+  metrics.addMetric("Gone", MetricUnit.Count, count("gone"));
   metrics.addMetric("Empty", MetricUnit.Count, count("empty"));
   metrics.addMetric("Failed", MetricUnit.Count, failed.size);
 }
@@ -132,6 +133,7 @@ function reportCapture(result: CaptureResult): void {
     logger.warn("rejected", { ...line, reason: result.reason, offset: result.offset });
   } else if (outcome === "failed") logger.warn("to be tried again", { ...line, reason: result.reason });
   else if (outcome === "superseded") logger.info("superseded", { ...line, reason: result.reason });
+  else if (outcome === "gone") logger.error("gone", { ...line, reason: result.reason });
   else if (outcome === "converted" && result.damage !== undefined) {
     logger.warn("damaged", { ...line, packets: result.packets, ...result.damage });
   } else logger.debug(outcome, line);

@@ -82,9 +82,10 @@ export class S3ObjectStore implements ObjectStore {
         throw translated(error, `cannot read ${this.#uri(path)}`);
       }
       try {
+        const expected = expectedLength(output, range);
         const body = await required(output.Body).transformToByteArray();
-        if (body.length === output.ContentLength) return body;
-        throw new RetryableError(`${body.length} of ${output.ContentLength} bytes came`);
+        if (body.length === expected) return body;
+        throw new RetryableError(`${body.length} of ${expected} bytes came`);
       } catch (error) {
         if (attempt < READ_ATTEMPTS) continue;
         const reason = error instanceof Error ? error.message : String(error);
@@ -145,6 +146,25 @@ export class S3ObjectStore implements ObjectStore {
   #uri(path: string): string {
     return `s3://${this.#bucket}/${this.#root}${path}`;
   }
+}
+
+/**
+ * Bytes that the reply's body must have. Throws for a reply to a range that holds another range: its `Content-Range` says what the
+ * object has there, so that a short reply is not taken for a short object.
+ */
+function expectedLength(
+  { Body, ContentLength, ContentRange }: GetObjectCommandOutput,
+  range: { start: number; length: number } | undefined,
+): number {
+  if (range === undefined) return required(ContentLength);
+  const [, start, end, total] = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(ContentRange ?? "")?.map(Number) ?? [];
+  const asked = Math.min(range.start + range.length, total ?? 0) - 1;
+  if (start === range.start && end === asked) return end - start + 1;
+  // Unread, it would keep its connection.
+  (Body as { destroy?: () => unknown } | undefined)?.destroy?.();
+  throw new RetryableError(
+    `bytes ${range.start}-${range.start + range.length - 1} were asked for, and the reply has ${ContentRange ?? "no range"}`,
+  );
 }
 
 /** What S3 always sends, and the SDK's types call optional. */

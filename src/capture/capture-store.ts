@@ -22,10 +22,11 @@ export interface CaptureSource {
 export interface CaptureStore {
   /**
    * The object's bytes in order, in chunks of any size, exactly `size` of them. A chunk is the caller's until the next
-   * one is asked for. Iteration throws `SupersededError` when the object is gone or was replaced, `RetryableError` when
-   * reading failed after the adapter's own attempts.
+   * one is asked for. Iteration throws `GoneError` when the object was deleted, `SupersededError` when it was replaced, and
+   * `RetryableError` when reading failed after the adapter's own attempts. The first two are final, so an adapter throws them only
+   * after a second, independent reading has confirmed them.
    */
   open(source: CaptureSource): AsyncIterable<Uint8Array>;
-  /** True while the very object version is still there. */
+  /** True while the very object version is still there. False only after a second reading has confirmed it. */
   exists(source: Pick<CaptureSource, "bucket" | "key" | "eTag" | "versionId">): Promise<boolean>;
 }

@@ -11,16 +11,29 @@ const FOOTER_BYTES = 128 * 1024;
 /**
  * Whether a file holds columns of the table only, in their types, and as many rows as its manifest says. A file may lack
  * columns: an older converter wrote it. Cost: one read of the file's end.
+ *
+ * A problem ends the manifest's life, so the file is read a second time. Where the readings differ, one reply was wrong: that throws
+ * `RetryableError`.
  */
 export function parquetFileCheck(table: ObjectStore, schema: TableSchema): FileCheck {
   return async (file) => {
-    try {
-      return await fileProblem(file, table, schema);
-    } catch (error) {
-      if (error instanceof RetryableError) throw error;
-      return `${file.path} is no Parquet file: ${error instanceof Error ? error.message : String(error)}`;
-    }
+    const first = await reading(file, table, schema);
+    if (first === null) return null;
+    const second = await reading(file, table, schema);
+    if (first === second) return first;
+    throw new RetryableError(
+      `two readings of ${file.path} disagree: "${first}", then ${second === null ? "no problem" : `"${second}"`}; it is tried again by the next run`,
+    );
   };
+}
+
+async function reading(file: DataFile, table: ObjectStore, schema: TableSchema): Promise<string | null> {
+  try {
+    return await fileProblem(file, table, schema);
+  } catch (error) {
+    if (error instanceof RetryableError) throw error;
+    return `${file.path} is no Parquet file: ${error instanceof Error ? error.message : String(error)}`;
+  }
 }
 
 async function fileProblem(file: DataFile, table: ObjectStore, schema: TableSchema): Promise<string | null> {

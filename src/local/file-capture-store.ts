@@ -4,7 +4,7 @@ import { lstat, readdir, stat } from "node:fs/promises";
 import { basename, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { CaptureSource, CaptureStore } from "../capture/capture-store.ts";
-import { RetryableError, SupersededError } from "../errors.ts";
+import { GoneError, RetryableError, SupersededError } from "../errors.ts";
 import type { KeyPattern } from "../manifest/key-pattern.ts";
 import { fileChunks } from "./file-chunks.ts";
 import { isNotFound, translated } from "./system-errors.ts";
@@ -182,6 +182,6 @@ export async function fileSource(file: FoundFile, pattern: KeyPattern): Promise<
 }
 
 function changed(error: unknown, source: CaptureSource): unknown {
-  if (isNotFound(error)) return new SupersededError(`${source.capture} is gone`);
+  if (isNotFound(error)) return new GoneError(`${source.capture} is gone`);
   return translated(error, `cannot read ${source.capture}`);
 }

@@ -1,4 +1,5 @@
 import type { CaptureStore } from "../capture/capture-store.ts";
+import { RetryableError } from "../errors.ts";
 import type { DataFile, Manifest, ManifestSource } from "./manifest.ts";
 import type { ObjectStore } from "./object-store.ts";
 import { readAhead } from "./read-ahead.ts";
@@ -95,13 +96,28 @@ async function fileProblem(
   partitionColumns: readonly string[],
   check: FileCheck,
 ): Promise<FileProblem | null> {
-  const info = await table.head(file.path);
-  if (info === null) return { kind: "missing", path: file.path };
+  const size = await confirmedSize(file, table);
+  if (size === null) return { kind: "missing", path: file.path };
   const reason =
-    info.size === file.size
+    size === file.size
       ? (partitionProblem(file, partitionColumns) ?? (await check(file)))
-      : `${file.path} has ${info.size} bytes, and the manifest says ${file.size}`;
+      : `${file.path} has ${size} bytes, and the manifest says ${file.size}`;
   return reason === null ? null : { kind: "wrong", reason };
+}
+
+/**
+ * The file's size, null where it is missing. Another size than the manifest's, or none, decides over the manifest: it counts only
+ * when a second HEAD gives the same.
+ */
+async function confirmedSize(file: DataFile, table: ObjectStore): Promise<number | null> {
+  const first = (await table.head(file.path))?.size ?? null;
+  if (first === file.size) return first;
+  const second = (await table.head(file.path))?.size ?? null;
+  if (second === first) return first;
+  const shown = (size: number | null) => (size === null ? "nothing" : `${size} bytes`);
+  throw new RetryableError(
+    `two HEAD requests for ${file.path} disagree: ${shown(first)}, then ${shown(second)}; it is tried again by the next run`,
+  );
 }
 
 function partitionProblem(file: DataFile, partitionColumns: readonly string[]): string | null {

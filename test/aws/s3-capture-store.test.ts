@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { S3CaptureStore } from "../../src/aws/s3-capture-store.ts";
 import type { CaptureSource } from "../../src/capture/capture-store.ts";
-import { RetryableError, SupersededError } from "../../src/errors.ts";
+import { GoneError, RetryableError, SupersededError } from "../../src/errors.ts";
 import { Cloud } from "../support/aws/cloud.ts";
-import type { Faults } from "../support/aws/faults.ts";
+import type { Effect, Faults } from "../support/aws/faults.ts";
+import type { Reply } from "../support/aws/reply.ts";
 import type { Bucket } from "../support/aws/s3-storage.ts";
 
 const BODY = Uint8Array.from({ length: 300_000 }, (_, i) => (i * 7 + (i >> 9)) & 0xff);
@@ -95,14 +96,29 @@ describe("a capture is read whole", () => {
 });
 
 describe("only the very version that was announced is read", () => {
-  test("gone: superseded", async () => {
+  test("a deleted capture is gone, and the error names both readings", async () => {
     const source = upload();
     bucket.remove(source.key);
-    await expect(read(source)).rejects.toThrow(SupersededError);
+    const reading = read(source);
+    await expect(reading).rejects.toThrow(GoneError);
+    await expect(reading).rejects.toThrow("GET found nothing (HTTP 404), and HEAD found nothing either");
   });
 
-  test("replaced before reading: superseded", async () => {
+  test("a replaced capture is superseded, and the error names both readings", async () => {
     const source = upload();
+    const newer = upload(BODY.slice(1));
+    const reading = read(source);
+    await expect(reading).rejects.toThrow(SupersededError);
+    await expect(reading).rejects.toThrow(
+      `GET found another eTag than ${source.eTag} (HTTP 412), and HEAD found eTag ${newer.eTag} with 299999 bytes`,
+    );
+  });
+
+  test("a deleted version is superseded where its key has a newer one, else gone", async () => {
+    bucket.versioned = true;
+    const source = upload();
+    bucket.removeVersion(source.key, source.versionId ?? "");
+    await expect(read(source)).rejects.toThrow(GoneError);
     upload(BODY.slice(1));
     await expect(read(source)).rejects.toThrow(SupersededError);
   });
@@ -133,10 +149,16 @@ describe("only the very version that was announced is read", () => {
     expect(Buffer.compare(await read(source), BODY)).toBe(0);
   });
 
-  test("another length than announced: superseded before a byte is handed out", async () => {
+  test("another length than announced under the same eTag: not one byte is handed out, and the message comes again", async () => {
     const source = upload();
     for (const size of [BODY.length - 1, BODY.length + 1, 0]) {
-      await expect(read({ ...source, size })).rejects.toThrow(SupersededError);
+      const chunks: Uint8Array[] = [];
+      const reading = (async () => {
+        for await (const chunk of captures.open({ ...source, size })) chunks.push(chunk);
+      })();
+      await expect(reading).rejects.toThrow(RetryableError);
+      await expect(reading).rejects.toThrow(`HEAD found eTag ${source.eTag} with 300000 bytes`);
+      expect(chunks).toEqual([]);
     }
   });
 
@@ -155,7 +177,89 @@ describe("only the very version that was announced is read", () => {
   });
 });
 
+/** Replies that speak against a capture which is there, whole. */
+const wrongReplies: readonly (readonly [string, Effect])[] = [
+  ["says 404", { kind: "refuse", status: 404, code: "NoSuchKey" }],
+  ["says 404 of the version", { kind: "refuse", status: 404, code: "NoSuchVersion" }],
+  ["says 412", { kind: "refuse", status: 412, code: "PreconditionFailed" }],
+  ["has a shorter Content-Length, and fewer bytes", altered((body) => ({ body: body.subarray(0, -7) }))],
+  ["has a shorter Content-Length", altered((body) => ({ contentLength: body.length - 1 }))],
+  ["has a longer Content-Length", altered((body) => ({ contentLength: body.length + 1 }))],
+  ["is empty", altered(() => ({ body: "" }))],
+];
+
+function altered(change: (body: Buffer) => Partial<Reply>): Effect {
+  return { kind: "alter", alter: (reply) => ({ ...reply, ...change(Buffer.from(reply.body ?? "")) }) };
+}
+
+describe("one wrong reply does not end a capture's life", () => {
+  describe.each([
+    ["of a bucket without versions", false],
+    ["of a bucket with versions", true],
+  ])("%s", (_, versioned) => {
+    beforeEach(() => {
+      bucket.versioned = versioned;
+    });
+
+    test.each(wrongReplies)("the first reply %s", async (__, effect) => {
+      faults.plan({ operation: "s3:GetObject", effect });
+      expect(Buffer.compare(await read(upload()), BODY)).toBe(0);
+      expect(faults.counts()).toEqual({ "s3:GetObject": 2, "s3:HeadObject": 1 });
+    });
+
+    test.each([
+      ...wrongReplies,
+      ["is the whole object (HTTP 200)", altered(() => ({ status: 200, headers: {}, body: BODY }))] as const,
+      [
+        "has another range of the same length",
+        altered((body) => ({ headers: { "content-range": `bytes 0-${body.length - 1}/${BODY.length}` } })),
+      ] as const,
+    ])("the reply to a resumed read %s", async (__, effect) => {
+      faults.plan(
+        { operation: "s3:GetObject", effect: { kind: "cut", bytes: 100_000 } },
+        { operation: "s3:GetObject", effect },
+      );
+      expect(Buffer.compare(await read(upload()), BODY)).toBe(0);
+      expect(faults.counts()).toEqual({ "s3:GetObject": 3, "s3:HeadObject": 1 });
+    });
+
+    test.each(wrongReplies)("a reply that always %s is an error with both readings", async (__, effect) => {
+      const source = upload();
+      faults.plan({ operation: "s3:GetObject", times: 99, effect });
+      const reading = read(source);
+      await expect(reading).rejects.toThrow(RetryableError);
+      await expect(reading).rejects.toThrow(/GET .*, but HEAD found eTag .* with 300000 bytes/);
+      expect(faults.count("s3:GetObject")).toBe(4);
+    });
+
+    test("an error of the second reading says nothing of the capture", async () => {
+      const source = upload();
+      const effect: Effect = { kind: "refuse", status: 403, code: "" };
+      bucket.remove(source.key);
+      if (versioned) bucket.removeVersion(source.key, source.versionId ?? "");
+      faults.plan({ operation: "s3:HeadObject", times: 9, effect });
+      await expect(read(source)).rejects.toThrow(RetryableError);
+    });
+  });
+});
+
 describe("exists", () => {
+  test("one HEAD that finds nothing, or another eTag, is an error when the next one finds the capture", async () => {
+    const source = upload();
+    for (const effect of [
+      { kind: "refuse", status: 404, code: "NoSuchKey" },
+      altered(() => ({ headers: { etag: '"other"' } })),
+    ] as const) {
+      faults.plan({ operation: "s3:HeadObject", effect });
+      const looking = captures.exists(source);
+      await expect(looking).rejects.toThrow(RetryableError);
+      await expect(looking).rejects.toThrow(
+        /two HEAD requests .* disagree: .* then eTag .* with 300000 bytes/,
+      );
+      expect(await captures.exists(source)).toBe(true);
+    }
+  });
+
   test("is true for the very version, false when it is gone or replaced", async () => {
     const source = upload();
     expect(await captures.exists(source)).toBe(true);

@@ -3,6 +3,7 @@ import { S3ObjectStore } from "../../src/aws/s3-object-store.ts";
 import { RetryableError } from "../../src/errors.ts";
 import { BUCKET, Cloud } from "../support/aws/cloud.ts";
 import type { Effect, Faults } from "../support/aws/faults.ts";
+import type { Reply } from "../support/aws/reply.ts";
 
 const MiB = 1024 * 1024;
 const lost: Effect = { kind: "lose reply" };
@@ -251,5 +252,41 @@ describe("reading", () => {
     expect((error as Error).message).toMatch(
       /cannot read s3:\/\/lake\/.*AccessDenied \(HTTP 403.*s3:ListBucket/,
     );
+  });
+});
+
+describe("a ranged read whose reply holds another range", () => {
+  const content = "0123456789";
+  const range = { start: 2, length: 5 };
+  const altered = (change: Partial<Reply>): Effect => ({
+    kind: "alter",
+    alter: (reply) => ({ ...reply, ...change }),
+  });
+  const replies = [
+    ["a shorter one", altered({ headers: { "content-range": "bytes 2-4/10" }, body: "234" })],
+    ["an earlier one", altered({ headers: { "content-range": "bytes 0-4/10" }, body: "01234" })],
+    ["the whole object (HTTP 200)", altered({ status: 200, headers: {}, body: content })],
+    ["the right range in the header, and fewer bytes", altered({ body: "234" })],
+  ] as const;
+
+  test.each(replies)("%s: the read is tried again", async (_, effect) => {
+    putByOther("a", content);
+    faults.plan({ operation: "s3:GetObject", effect });
+    expect(await store.read("a", range)).toEqual(bytes("23456"));
+    expect(faults.count("s3:GetObject")).toBe(2);
+  });
+
+  test.each(replies)("%s, always: an error, not a short object", async (_, effect) => {
+    putByOther("a", content);
+    faults.plan({ operation: "s3:GetObject", times: 9, effect });
+    await expect(store.read("a", range)).rejects.toThrow(RetryableError);
+    expect(faults.count("s3:GetObject")).toBe(4);
+  });
+
+  test("a range that goes beyond the object's end is answered with what is there", async () => {
+    putByOther("a", content);
+    expect(await store.read("a", { start: 7, length: 100 })).toEqual(bytes("789"));
+    expect(await store.read("a", { start: 100, length: 5 })).toEqual(bytes(""));
+    expect(faults.count("s3:GetObject")).toBe(2);
   });
 });

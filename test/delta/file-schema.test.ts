@@ -1,6 +1,7 @@
 import { type ColumnSource, parquetWriteBuffer } from "hyparquet-writer";
 import { describe, expect, test } from "vitest";
 import { parquetFileCheck } from "../../src/delta/file-schema.ts";
+import { RetryableError } from "../../src/errors.ts";
 import type { DataFile } from "../../src/manifest/manifest.ts";
 import { smallTable } from "../support/committer-world.ts";
 import { MemoryObjectStore } from "../support/memory-object-store.ts";
@@ -51,5 +52,36 @@ describe("a data file's own schema", () => {
 
   test("other rows than the manifest says are named with both numbers", async () => {
     expect(await problemOf(parquet(n), 3)).toMatch(/has 2 rows, and its manifest says 3/);
+  });
+});
+
+describe("a problem is believed when a second reading finds the same", () => {
+  const body = parquet(n, frame);
+  const file: DataFile = { path: "a.parquet", size: body.length, partitionValues: {}, rows: 2, stats: "" };
+
+  /** Checks the file where the nth read of the store gives `change` of the bytes. */
+  async function checkWith(
+    change: (bytes: Uint8Array) => Uint8Array,
+    wrongReads: number,
+  ): Promise<string | null> {
+    const store = new MemoryObjectStore();
+    await store.put("a.parquet", body);
+    const read = store.read.bind(store);
+    let reads = 0;
+    store.read = async (path, range) => {
+      const bytes = await read(path, range);
+      return ++reads <= wrongReads && bytes !== null ? change(bytes) : bytes;
+    };
+    return await parquetFileCheck(store, smallTable)(file);
+  }
+
+  test.each<[string, (bytes: Uint8Array) => Uint8Array]>([
+    ["short", (bytes) => bytes.subarray(0, bytes.length - 4)],
+    ["empty", (bytes) => bytes.subarray(0, 0)],
+    ["of zeros", (bytes) => new Uint8Array(bytes.length)],
+  ])("one reply that is %s throws, and does not condemn the file", async (_, change) => {
+    await expect(checkWith(change, 1)).rejects.toThrow(RetryableError);
+    await expect(checkWith(change, 1)).rejects.toThrow("disagree");
+    expect(await checkWith(change, 9)).toContain("is no Parquet file");
   });
 });

@@ -175,6 +175,28 @@ describe("the bundles, in an empty folder through the Runtime API", () => {
     expect(cloud.s3.storage.bucket(deployment.settings.captureBuckets[0]!).keys()).toEqual(["car-1/x"]);
   });
 
+  test("count a deleted capture as gone, and a replaced one as superseded, each with both readings", async () => {
+    const deployment = await deploy();
+    const { fn } = await deployment.start("converter");
+    const bucket = cloud.s3.storage.bucket(deployment.settings.captureBuckets[0]!);
+    const Records = [
+      await deployment.upload("car-1/deleted.pcap", CAPTURE),
+      await deployment.upload("car-1/replaced.pcap", CAPTURE),
+    ];
+    bucket.remove("car-1/deleted.pcap");
+    bucket.put("car-1/replaced.pcap", concatenated(CAPTURE, CAPTURE), {});
+    expect(await fn.invoke({ Records })).toEqual(response());
+    // The alarm captures-gone reads this metric.
+    expect(Object.fromEntries(fn.metrics())).toMatchObject({ Gone: [1], Superseded: [1] });
+    const readings = expect.stringMatching(/GET found .* and HEAD found /) as string;
+    expect(lines(fn.output)).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ message: "gone", level: "ERROR", reason: readings }),
+        expect.objectContaining({ message: "superseded", reason: readings }),
+      ]),
+    );
+  });
+
   test("know a capture by its content where eTags say nothing", async () => {
     const deployment = await deploy({ hashContent: true });
     const converter = await deployment.start("converter");

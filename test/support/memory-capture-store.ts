@@ -1,5 +1,5 @@
 import type { CaptureSource, CaptureStore } from "../../src/capture/capture-store.ts";
-import { SupersededError } from "../../src/errors.ts";
+import { GoneError } from "../../src/errors.ts";
 import { inChunks } from "./read-packets.ts";
 
 interface StoredCapture {
@@ -40,7 +40,7 @@ export class MemoryCaptureStore implements CaptureStore {
   async *open(source: CaptureSource): AsyncIterable<Uint8Array> {
     this.opened.push(source.key);
     const capture = this.#captures.get(source.key);
-    if (capture === undefined) throw new SupersededError(`${source.capture} is gone`);
+    if (capture === undefined) throw new GoneError(`${source.capture} is gone`);
     const { bytes, failure } = capture;
     yield* inChunks(failure === null ? bytes : bytes.subarray(0, failure.afterBytes), 1000);
     if (failure !== null) throw failure.error;

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Effect, Faults } from "./faults.ts";
+import type { Reply } from "./reply.ts";
 
 /** A request, whole. */
 export interface Exchange {
@@ -14,14 +15,6 @@ export interface Exchange {
   readonly origin: string;
   /** Aborted when the client hangs up. */
   readonly gone: AbortSignal;
-}
-
-export interface Reply {
-  readonly status: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: Uint8Array | string;
-  /** A HEAD's length, which no body shows. */
-  readonly contentLength?: number;
 }
 
 /** A server behind any number of doors. */
@@ -79,7 +72,8 @@ async function answer(
     return await send(service.refusal(effect.status, effect.code), exchange.method, response, null);
   }
   if (effect?.kind === "meanwhile") await effect.run();
-  const reply = await service.handle(exchange);
+  const handled = await service.handle(exchange);
+  const reply = effect?.kind === "alter" ? effect.alter(handled) : handled;
   await elapsed;
   if (effect?.kind === "lose reply" || effect?.kind === "kill after") return void response.destroy();
   await send(reply, exchange.method, response, effect);

@@ -1,7 +1,8 @@
 import { Agent, request, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import dynalite from "dynalite";
-import type { Exchange, Reply, Service } from "./door.ts";
+import type { Exchange, Service } from "./door.ts";
+import type { Reply } from "./reply.ts";
 
 /** How many keys or items of a batch a reply leaves unprocessed: DynamoDB does so whenever it is busy. */
 export type Leftover = (operation: "BatchGetItem" | "BatchWriteItem", items: number) => number;

@@ -1,3 +1,5 @@
+import type { Reply } from "./reply.ts";
+
 /**
  * What goes wrong for one client. The first four leave the client alive; after a kill nothing that it sends arrives, as if
  * its process had ended there.
@@ -12,6 +14,8 @@ export type Effect =
   /** The reply's body ends after so many bytes: by a broken connection, or by silence. */
   | { readonly kind: "cut" | "stall"; readonly bytes: number }
   | { readonly kind: "kill before" | "kill after" }
+  /** It is done, and the reply is another one than it should be. */
+  | { readonly kind: "alter"; readonly alter: (reply: Reply) => Reply }
   /** Something happens in between: another writer is faster. */
   | { readonly kind: "meanwhile"; readonly run: () => Promise<void> };
 

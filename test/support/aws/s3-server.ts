@@ -1,6 +1,7 @@
 import { crc32 } from "node:zlib";
 import { type Clock, systemClock } from "./clock.ts";
-import type { Exchange, Reply, Service } from "./door.ts";
+import type { Exchange, Service } from "./door.ts";
+import type { Reply } from "./reply.ts";
 import { type Bucket, S3Refusal, S3Storage, type StoredObject } from "./s3-storage.ts";
 
 /** S3 over HTTP, path style, as far as the adapters use it. Honours every condition; anything unknown is refused loudly. */

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { type Clock, systemClock } from "./clock.ts";
-import type { Exchange, Reply, Service } from "./door.ts";
+import type { Exchange, Service } from "./door.ts";
+import type { Reply } from "./reply.ts";
 import { messageSize, type Queue, SqsRefusal, SqsStorage, type StoredMessage } from "./sqs-storage.ts";
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -1,4 +1,5 @@
-import type { Exchange, Reply, Service } from "./door.ts";
+import type { Exchange, Service } from "./door.ts";
+import type { Reply } from "./reply.ts";
 
 /** CloudFormation, and the switches of Lambda and EventBridge, on this machine: one stack, one mapping, one rule. */
 export class StackServer implements Service {
