@@ -4,7 +4,7 @@ import { join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { CaptureSource } from "../../src/capture/capture-store.ts";
-import { RetryableError, SupersededError } from "../../src/errors.ts";
+import { GoneError, RetryableError, SupersededError } from "../../src/errors.ts";
 import {
   FileCaptureStore,
   fileSource,
@@ -146,17 +146,20 @@ describe("a file as a source", () => {
     expect(await read(await sourceOf("car7/empty.pcap"))).toBe("");
   });
 
-  test.each<[string, (path: string) => Promise<void>]>([
-    ["grown", async (path) => await appendFile(path, "more")],
-    ["cut", async (path) => await writeFile(path, "orig")],
-    ["changed at the same length", async (path) => await writeFile(path, "ORIGINAL")],
-    ["gone", async (path) => await rm(path)],
-  ])("one that is %s since it was found is superseded, and no longer there", async (_, change) => {
-    const path = await put("car7/a.pcap", "original");
-    const source = await sourceOf("car7/a.pcap");
-    expect(await store.exists(source)).toBe(true);
-    await change(path);
-    await expect(read(source)).rejects.toThrow(SupersededError);
-    expect(await store.exists(source)).toBe(false);
-  });
+  test.each<[string, (path: string) => Promise<void>, new () => Error]>([
+    ["grown", async (path) => await appendFile(path, "more"), SupersededError],
+    ["cut", async (path) => await writeFile(path, "orig"), SupersededError],
+    ["changed at the same length", async (path) => await writeFile(path, "ORIGINAL"), SupersededError],
+    ["gone", async (path) => await rm(path), GoneError],
+  ])(
+    "one that is %s since it was found is an error of its own, and no longer there",
+    async (_, change, error) => {
+      const path = await put("car7/a.pcap", "original");
+      const source = await sourceOf("car7/a.pcap");
+      expect(await store.exists(source)).toBe(true);
+      await change(path);
+      await expect(read(source)).rejects.toThrow(error);
+      expect(await store.exists(source)).toBe(false);
+    },
+  );
 });
