@@ -14,6 +14,7 @@ import { fileColumnsOf, requireRewritable } from "./delta/rewritable-table.ts";
 import type { RowGroupSummary } from "./delta/row-group-summary.ts";
 import { mayHoldText } from "./delta/skip-files.ts";
 import { readSnapshot } from "./delta/snapshot.ts";
+import { requireIdentity } from "./delta/table-identity.ts";
 import { TableRefusedError } from "./errors.ts";
 import { ParquetFile, type WrittenFile } from "./parquet/parquet-file.ts";
 
@@ -146,11 +147,9 @@ class ForgetRun {
     const snapshot = await readSnapshot(this.#ports.log);
     if (snapshot === null) throw new TableRefusedError("there is no table: its log is empty");
     const { version, protocol, metadata } = snapshot;
+    requireIdentity(metadata, packetTable);
     requireRewritable(protocol, metadata, packetTable.partitionColumn, "DELETE");
     this.#columns = fileColumnsOf(metadata);
-    if (!this.#columns.some(({ name, type }) => name === VEHICLE && type === "string")) {
-      throw new TableRefusedError(`the table has no column ${VEHICLE} of type string`);
-    }
     this.#version = version;
     const files: Add[] = [];
     for await (const batch of liveFiles(this.#ports.log, version)) {

@@ -12,6 +12,7 @@ import { liveFiles } from "./delta/reconcile.ts";
 import { fileColumnsOf, requireRewritable } from "./delta/rewritable-table.ts";
 import { statedRows } from "./delta/skip-files.ts";
 import { readSnapshot } from "./delta/snapshot.ts";
+import { requireIdentity } from "./delta/table-identity.ts";
 import { TableRefusedError } from "./errors.ts";
 import { readAhead } from "./manifest/read-ahead.ts";
 import { ParquetFile, type WrittenFile } from "./parquet/parquet-file.ts";
@@ -91,6 +92,7 @@ export async function optimizeTable(
   const snapshot = await readSnapshot(ports.log);
   if (snapshot === null) throw new TableRefusedError("there is no table: its log is empty");
   const { version, protocol, metadata } = snapshot;
+  requireIdentity(metadata, packetTable);
   requireRewritable(protocol, metadata, packetTable.partitionColumn, "OPTIMIZE");
   const run = new OptimizeRun(ports, limits, options, fileColumnsOf(metadata));
   return await run.optimize(version);

@@ -108,7 +108,21 @@ const columns = [
 /** Every column's name, in the table's order. */
 export type PacketColumnName = (typeof columns)[number]["name"];
 
-export const packetTable: TableSchema = { name: "packets", partitionColumn: "date", columns };
+/** Columns that the table has had since its first version. No table of another purpose has all of them. */
+const identity = [
+  "date",
+  "vehicle_id",
+  "capture",
+  "source_id",
+  "packet_number",
+  "ts",
+  "link_type",
+  "captured_length",
+  "original_length",
+  "frame",
+] as const satisfies readonly PacketColumnName[];
+
+export const packetTable: TableSchema = { name: "packets", partitionColumn: "date", identity, columns };
 
 function column<const Name extends string, const Type extends ColumnDefinition["type"]>(
   name: Name,
