@@ -5,7 +5,11 @@ import type { ColumnDefinition, TableSchema } from "./table-schema.ts";
  * statistics and `docs/table.md` are made from this list. It grows by nullable columns at the end and never otherwise.
  */
 const columns = [
-  column("date", "date", "partition: UTC day of ts; null where ts is null"),
+  column(
+    "date",
+    "date",
+    "partition: UTC day of ts; null where ts is null, or on a date with too few rows of a capture whose clock was wrong",
+  ),
   filtered(
     "vehicle_id",
     "string",
