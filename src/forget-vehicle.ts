@@ -1,4 +1,5 @@
 import { packetTable } from "./columns/packet-table.ts";
+import { packetFolder, requireCalendarDate, statedDate } from "./columns/partition-folder.ts";
 import type { SparseRowGroup } from "./columns/row-group-builder.ts";
 import { compareUtf8 } from "./columns/statistics.ts";
 import type { ColumnDefinition } from "./columns/table-schema.ts";
@@ -156,6 +157,7 @@ class ForgetRun {
       for (const add of batch) {
         // Of every file: one that is passed over may be the same as another under a second name.
         const path = objectPath(add.path);
+        requireCalendarDate(add);
         if (files.length === FILES_PER_ROUND || !mayStore(add, this.#vehicleId)) continue;
         if (!this.#clean.has(path) && !this.#unreadable.has(path)) files.push(add);
       }
@@ -243,9 +245,8 @@ class ForgetRun {
 
   async #withoutRows(reader: DataFileReader, rows: number, add: Add): Promise<WrittenFile> {
     const { table, parquet } = this.#ports;
-    const date = add.partitionValues[packetTable.partitionColumn] || null;
-    const folder = `${packetTable.partitionColumn}=${date ?? "__HIVE_DEFAULT_PARTITION__"}`;
-    const path = `${folder}/${this.#ports.newId()}-00000.parquet`;
+    const date = statedDate(add.partitionValues);
+    const path = `${packetFolder(date)}/${this.#ports.newId()}-00000.parquet`;
     const output = new ParquetFile(path, date, parquet, (name) => table.create(name), this.#columns);
     try {
       const keep = withoutVehicle(this.#columns, this.#vehicleId);

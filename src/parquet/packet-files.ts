@@ -1,5 +1,5 @@
 import { type CaptureColumns, PacketBatch } from "../columns/packet-batch.ts";
-import { packetTable } from "../columns/packet-table.ts";
+import { packetFolder } from "../columns/partition-folder.ts";
 import type { PacketRecord } from "../decode/packet-record.ts";
 import { type NewObject, ParquetFile, type WrittenFile } from "./parquet-file.ts";
 import type { ParquetWriterFactory } from "./parquet-writer.ts";
@@ -300,8 +300,7 @@ export class PacketFiles {
   #newFile(date: string | null): ParquetFile {
     const { batchId, create, parquet } = this.#options;
     const number = String(this.#files++).padStart(5, "0");
-    const folder = `${packetTable.partitionColumn}=${date ?? "__HIVE_DEFAULT_PARTITION__"}`;
-    return new ParquetFile(`${folder}/${batchId}-${number}.parquet`, date, parquet, create);
+    return new ParquetFile(`${packetFolder(date)}/${batchId}-${number}.parquet`, date, parquet, create);
   }
 }
 
