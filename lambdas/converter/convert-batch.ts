@@ -31,8 +31,9 @@ export interface BatchOutcome {
   /** Null when no capture gave a row, or nothing could be announced. */
   readonly manifest: ConversionOutcome["manifest"];
   readonly ignored: readonly string[];
+  /** Why messages, or records in them, were put aside in this invocation. */
   readonly refused: readonly string[];
-  /** Why everything must be tried again; null when the table, its ledger and the queues answered. */
+  /** Why messages must be tried again that are not to blame; null when the table, its ledger and the queues answered. */
   readonly error: RetryableError | null;
 }
 
@@ -62,9 +63,6 @@ export async function convertBatch(
   let manifest: ConversionOutcome["manifest"] = null;
   let error: RetryableError | null = null;
   try {
-    for (const { body, refused } of taken) {
-      if (refused.length > 0) await ports.deadLetter(body, refused.join("; "));
-    }
     const outcome = await convertCaptures(
       taken.flatMap((message) => message.sources),
       ports,
@@ -78,14 +76,26 @@ export async function convertBatch(
   } catch (thrown) {
     if (!(thrown instanceof RetryableError)) throw thrown;
     error = thrown;
-    for (const { messageId } of taken) failed.add(messageId);
+    for (const { messageId, sources } of taken) if (sources.length > 0) failed.add(messageId);
+  }
+  // Last, and only what is done with otherwise: a message that comes again must not be copied again.
+  const done = taken.filter(({ messageId }) => !failed.has(messageId));
+  for (const { messageId, body, refused } of done) {
+    if (refused.length === 0) continue;
+    try {
+      await ports.deadLetter(body, refused.join("; "));
+    } catch (thrown) {
+      if (!(thrown instanceof RetryableError)) throw thrown;
+      error ??= thrown;
+      failed.add(messageId);
+    }
   }
   return {
     failed,
     results,
     manifest,
     ignored: taken.flatMap((message) => message.ignored),
-    refused: taken.flatMap((message) => message.refused),
+    refused: taken.flatMap(({ messageId, refused }) => (failed.has(messageId) ? [] : refused)),
     error,
   };
 }

@@ -135,8 +135,7 @@ function reportCapture(result: CaptureResult): void {
   else if (outcome === "superseded") logger.info("superseded", { ...line, reason: result.reason });
   else if (outcome === "gone") logger.error("gone", { ...line, reason: result.reason });
   else if (outcome === "converted" && result.damage !== undefined) {
-    const { packets, undated, damage } = result;
-    logger.warn("damaged", { ...line, packets, ...(undated === undefined ? {} : { undated }), ...damage });
+    logger.warn("damaged", { ...line, packets: result.packets, ...result.damage });
   } else logger.debug(outcome, line);
 }
 
