@@ -1,6 +1,7 @@
 import { DynamoDBClient, type DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
 import { S3Client } from "@aws-sdk/client-s3";
 import { SQSClient } from "@aws-sdk/client-sqs";
+import { replyTimeout } from "./reply-timeout.ts";
 
 export interface ClientSettings {
   /** Default: the environment's, which Lambda sets. */
@@ -11,6 +12,8 @@ export interface ClientSettings {
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
   /** Default: the SDK's standard mode, exponential with jitter. */
   readonly retryStrategy?: NonNullable<DynamoDBClientConfig["retryStrategy"]>;
+  /** Milliseconds to wait for a first reply: see {@link replyTimeout}. Default: its own. */
+  readonly firstReply?: number;
 }
 
 /** One of each, made once a process: connections and credentials are reused by warm invocations. */
@@ -24,46 +27,45 @@ export interface AwsClients {
 const ATTEMPTS = 5;
 /** Milliseconds. A connection within a region takes one or two; a second means that it will not come. */
 const CONNECTION_TIMEOUT = 1_000;
-/** Milliseconds a socket may be silent: S3 answers large puts only when they are stored. */
-const S3_IDLE_TIMEOUT = 20_000;
-/** Milliseconds. DynamoDB answers in single digits; slower ones are better asked again. */
-const DYNAMODB_TIMEOUT = 3_000;
-/** Milliseconds: longer than the longest long poll, 20 s. */
-const SQS_TIMEOUT = 30_000;
+/** Milliseconds a socket may be silent while a body is under way: a safety net below our own limits. */
+const SOCKET_TIMEOUT = 30_000;
 
 export function createClients(settings: ClientSettings): AwsClients {
-  const { region, endpoints, credentials, retryStrategy } = settings;
+  const { region, endpoints, credentials, retryStrategy, firstReply } = settings;
   const shared = {
+    requestHandler: {
+      connectionTimeout: CONNECTION_TIMEOUT,
+      socketTimeout: SOCKET_TIMEOUT,
+      throwOnRequestTimeout: true,
+    },
     ...(region === undefined ? {} : { region }),
     maxAttempts: ATTEMPTS,
     ...(credentials === undefined ? {} : { credentials }),
     ...(retryStrategy === undefined ? { retryMode: "standard" } : { retryStrategy }),
   };
-  return {
+  const clients = {
     s3: new S3Client({
       ...shared,
       ...(endpoints?.s3 === undefined ? {} : { endpoint: endpoints.s3, forcePathStyle: true }),
       // Lengths are checked by us and bytes by TLS; checking an uploader's CRC-64 in JavaScript costs more than decoding.
       responseChecksumValidation: "WHEN_REQUIRED",
-      requestHandler: { connectionTimeout: CONNECTION_TIMEOUT, socketTimeout: S3_IDLE_TIMEOUT },
     }),
     sqs: new SQSClient({
       ...shared,
       ...(endpoints?.sqs === undefined ? {} : { endpoint: endpoints.sqs }),
-      requestHandler: {
-        connectionTimeout: CONNECTION_TIMEOUT,
-        requestTimeout: SQS_TIMEOUT,
-        throwOnRequestTimeout: true,
-      },
     }),
     dynamodb: new DynamoDBClient({
       ...shared,
       ...(endpoints?.dynamodb === undefined ? {} : { endpoint: endpoints.dynamodb }),
-      requestHandler: {
-        connectionTimeout: CONNECTION_TIMEOUT,
-        requestTimeout: DYNAMODB_TIMEOUT,
-        throwOnRequestTimeout: true,
-      },
     }),
   };
+  for (const { config } of Object.values(clients)) limitReplies(config.requestHandler, firstReply);
+  return clients;
+}
+
+/** The SDK's handler takes one time limit for all requests; ours depends on the request. */
+function limitReplies(handler: S3Client["config"]["requestHandler"], firstReply: number | undefined): void {
+  const handle = handler.handle.bind(handler);
+  handler.handle = (request, options) =>
+    handle(request, { requestTimeout: replyTimeout(request, firstReply), ...options });
 }

@@ -9,9 +9,8 @@ import type { CaptureSource, CaptureStore } from "../capture/capture-store.ts";
 import { GoneError, RetryableError, SupersededError } from "../errors.ts";
 import { readAhead } from "../manifest/read-ahead.ts";
 import { isNotFound, isPreconditionFailed, translated } from "./errors.ts";
+import { type ByteStream, IDLE_TIMEOUT, withIdleTimeout } from "./idle-timeout.ts";
 
-/** Milliseconds without a byte after which a read counts as broken. */
-const IDLE_TIMEOUT = 15_000;
 /** Reads in a row that broke without a single new byte: then S3, not the connection, is the trouble. */
 const FRUITLESS_READS = 4;
 const PARALLEL_DELETES = 32;
@@ -185,30 +184,4 @@ function replyProblem(
 /** A bucket without versions knows only "null", which no request needs to name. */
 function versionOf({ versionId }: Pick<CaptureSource, "versionId">): { VersionId?: string } {
   return versionId === undefined ? {} : { VersionId: versionId };
-}
-
-/** The SDK's body in Node. */
-type ByteStream = AsyncIterable<Uint8Array> & { destroy(error?: Error): unknown };
-
-/**
- * The stream's chunks; throws when none comes for so many milliseconds. Only waiting for S3 counts, not what the reader
- * does in between. The connection is closed when iteration ends, however it ends.
- */
-async function* withIdleTimeout(body: ByteStream, ms: number): AsyncIterable<Uint8Array> {
-  const chunks = body[Symbol.asyncIterator]();
-  try {
-    while (true) {
-      const timer = setTimeout(() => body.destroy(new RetryableError(`no byte came for ${ms} ms`)), ms);
-      let next: IteratorResult<Uint8Array>;
-      try {
-        next = await chunks.next();
-      } finally {
-        clearTimeout(timer);
-      }
-      if (next.done === true) return;
-      yield next.value;
-    }
-  } finally {
-    body.destroy();
-  }
 }

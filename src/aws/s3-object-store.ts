@@ -12,6 +12,7 @@ import {
 import { RetryableError } from "../errors.ts";
 import type { ObjectInfo, ObjectStore, ObjectWriter } from "../manifest/object-store.ts";
 import { isNotFound, isRangeOutside, translated } from "./errors.ts";
+import { type ByteStream, IDLE_TIMEOUT, withIdleTimeout } from "./idle-timeout.ts";
 import { conditionalPut, PUT_TOKEN } from "./s3-conditional-put.ts";
 import { S3ObjectWriter } from "./s3-object-writer.ts";
 
@@ -27,10 +28,16 @@ export class S3ObjectStore implements ObjectStore {
   readonly #client: S3Client;
   readonly #bucket: string;
   readonly #root: string;
+  readonly #idleTimeout: number;
 
   /** `prefix` without slashes at its ends. */
-  constructor(client: S3Client, { bucket, prefix }: { readonly bucket: string; readonly prefix: string }) {
+  constructor(
+    client: S3Client,
+    { bucket, prefix }: { readonly bucket: string; readonly prefix: string },
+    { idleTimeout = IDLE_TIMEOUT }: { readonly idleTimeout?: number } = {},
+  ) {
     this.#client = client;
+    this.#idleTimeout = idleTimeout;
     this.#bucket = bucket;
     this.#root = `${prefix}/`;
   }
@@ -71,11 +78,12 @@ export class S3ObjectStore implements ObjectStore {
 
   async read(path: string, range?: { start: number; length: number }): Promise<Uint8Array | null> {
     if (range?.length === 0) return (await this.head(path)) === null ? null : new Uint8Array();
-    const bytes = range && { Range: `bytes=${range.start}-${range.start + range.length - 1}` };
+    // Also of a whole object: only a reply to a range states the object's length a second time.
+    const Range = `bytes=${range?.start ?? 0}-${range === undefined ? "" : range.start + range.length - 1}`;
     for (let attempt = 1; ; attempt++) {
       let output: GetObjectCommandOutput;
       try {
-        output = await this.#client.send(new GetObjectCommand({ ...this.#target(path), ...bytes }));
+        output = await this.#client.send(new GetObjectCommand({ ...this.#target(path), Range }));
       } catch (error) {
         if (isNotFound(error)) return null;
         if (isRangeOutside(error)) return new Uint8Array();
@@ -83,9 +91,7 @@ export class S3ObjectStore implements ObjectStore {
       }
       try {
         const expected = expectedLength(output, range);
-        const body = await required(output.Body).transformToByteArray();
-        if (body.length === expected) return body;
-        throw new RetryableError(`${body.length} of ${expected} bytes came`);
+        return await wholeBody(required(output.Body) as ByteStream, expected, this.#idleTimeout);
       } catch (error) {
         if (attempt < READ_ATTEMPTS) continue;
         const reason = error instanceof Error ? error.message : String(error);
@@ -153,18 +159,32 @@ export class S3ObjectStore implements ObjectStore {
  * object has there, so that a short reply is not taken for a short object.
  */
 function expectedLength(
-  { Body, ContentLength, ContentRange }: GetObjectCommandOutput,
+  { Body, ContentRange }: GetObjectCommandOutput,
   range: { start: number; length: number } | undefined,
 ): number {
-  if (range === undefined) return required(ContentLength);
   const [, start, end, total] = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(ContentRange ?? "")?.map(Number) ?? [];
-  const asked = Math.min(range.start + range.length, total ?? 0) - 1;
-  if (start === range.start && end === asked) return end - start + 1;
+  const first = range?.start ?? 0;
+  const last =
+    Math.min(range === undefined ? Number.POSITIVE_INFINITY : first + range.length, total ?? 0) - 1;
+  if (start === first && end === last) return last - first + 1;
   // Unread, it would keep its connection.
   (Body as { destroy?: () => unknown } | undefined)?.destroy?.();
-  throw new RetryableError(
-    `bytes ${range.start}-${range.start + range.length - 1} were asked for, and the reply has ${ContentRange ?? "no range"}`,
-  );
+  const asked =
+    range === undefined ? "the whole object was" : `bytes ${first}-${first + range.length - 1} were`;
+  throw new RetryableError(`${asked} asked for, and the reply has ${ContentRange ?? "no range"}`);
+}
+
+/** Throws `RetryableError` when the body has another length, or stalls. */
+async function wholeBody(body: ByteStream, length: number, idleTimeout: number): Promise<Uint8Array> {
+  const bytes = new Uint8Array(length);
+  let read = 0;
+  for await (const chunk of withIdleTimeout(body, idleTimeout)) {
+    if (chunk.length > length - read) throw new RetryableError(`more than ${length} bytes came`);
+    bytes.set(chunk, read);
+    read += chunk.length;
+  }
+  if (read === length) return bytes;
+  throw new RetryableError(`${read} of ${length} bytes came`);
 }
 
 /** What S3 always sends, and the SDK's types call optional. */

@@ -22,6 +22,20 @@ export interface Visitor {
   readonly urls: { readonly s3: string; readonly sqs: string; readonly dynamodb: string };
 }
 
+/** Clients of a visitor's doors that send again at once. `firstReply` as in `ClientSettings`. */
+export function quickClients(
+  urls: Visitor["urls"],
+  settings: { readonly firstReply?: number } = {},
+): AwsClients {
+  return createClients({
+    region: "eu-central-1",
+    endpoints: urls,
+    credentials: { accessKeyId: "test", secretAccessKey: "test" },
+    retryStrategy: quickRetries(),
+    ...settings,
+  });
+}
+
 /** S3, SQS and DynamoDB on this machine. Each visitor comes in by doors of its own. */
 export class Cloud {
   readonly s3: S3Server;
@@ -65,13 +79,8 @@ export class Cloud {
     );
     this.#doors.push(...doors);
     const [s3, sqs, dynamodb] = doors.map((door) => door.url) as [string, string, string];
-    const clients = createClients({
-      region: "eu-central-1",
-      endpoints: { s3, sqs, dynamodb },
-      credentials: { accessKeyId: "test", secretAccessKey: "test" },
-      retryStrategy: quickRetries(),
-    });
-    return { clients, faults, urls: { s3, sqs, dynamodb } };
+    const urls = { s3, sqs, dynamodb };
+    return { clients: quickClients(urls), faults, urls };
   }
 
   async close(): Promise<void> {

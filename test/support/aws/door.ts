@@ -68,6 +68,7 @@ async function answer(
   const elapsed = latency === 0 ? null : new Promise((resolve) => setTimeout(resolve, latency));
   if (effect?.kind === "kill before" || effect?.kind === "kill after") faults.dead = true;
   if (effect?.kind === "disconnect" || effect?.kind === "kill before") return void response.destroy();
+  if (effect?.kind === "silence") return;
   if (effect?.kind === "refuse") {
     return await send(service.refusal(effect.status, effect.code), exchange.method, response, null);
   }

@@ -1,7 +1,7 @@
 import type { Reply } from "./reply.ts";
 
 /**
- * What goes wrong for one client. The first four leave the client alive; after a kill nothing that it sends arrives, as if
+ * What goes wrong for one client. All but the kills leave the client alive; after a kill nothing that it sends arrives, as if
  * its process had ended there.
  */
 export type Effect =
@@ -9,6 +9,8 @@ export type Effect =
   | { readonly kind: "refuse"; readonly status: number; readonly code: string }
   /** The connection breaks before anything is done. */
   | { readonly kind: "disconnect" }
+  /** Nothing is done, and no reply ever comes. */
+  | { readonly kind: "silence" }
   /** It is done, and the connection breaks before the reply. */
   | { readonly kind: "lose reply" }
   /** The reply's body ends after so many bytes: by a broken connection, or by silence. */
