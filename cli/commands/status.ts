@@ -35,9 +35,9 @@ type Facts = Awaited<ReturnType<typeof factsOf>>;
 
 async function factsOf({ name, settings, clients, pipeline }: DeployedStack) {
   const { log, sharedLog } = deployedTable(clients, settings);
-  const [newest, incompleteSince, watermark, state, rejected, damaged, ...depths] = await Promise.all([
+  const [newest, incomplete, watermark, state, rejected, damaged, ...depths] = await Promise.all([
     newestCommit(log),
-    sharedLog?.incompleteSince() ?? null,
+    sharedLog?.incompleteCommit() ?? null,
     deployedLedger(clients, settings).watermark(),
     pipeline.state(),
     troubleFacts(clients, settings.ledgerTable, "rejected"),
@@ -62,7 +62,7 @@ async function factsOf({ name, settings, clients, pipeline }: DeployedStack) {
     committed:
       newest?.timestamp === undefined || newest.timestamp === null ? null : isoText(newest.timestamp),
     ledger_complete_to: watermark?.version ?? null,
-    incomplete_since: incompleteSince === null ? null : isoText(incompleteSince),
+    incomplete_since: incomplete === null ? null : isoText(incomplete.sinceMs),
     captures: { waiting: captures.waiting, in_flight: captures.inFlight, delayed: captures.delayed },
     manifests: { waiting: manifests.waiting, in_flight: manifests.inFlight, delayed: manifests.delayed },
     dead_letters: {

@@ -105,8 +105,8 @@ export const handler = async (_event: unknown, context: Context): Promise<void> 
     throw error;
   } finally {
     metrics.addMetric("Repairs", MetricUnit.Count, (sharedLog?.repairs ?? 0) - repairsBefore);
-    await reportIncompleteItem();
     await sharedLog?.settled();
+    await reportIncompleteItem();
     metrics.publishStoredMetrics();
   }
 };
@@ -150,11 +150,12 @@ function uploadedMs({ sources, createdMs }: Manifest): number {
   return sources.reduce((oldest, source) => Math.min(oldest, source.uploadedMs ?? oldest), createdMs);
 }
 
-/** Whatever happened in the run: an item that stays incomplete keeps every reader of the shared log from going on. */
+/** Called after every run, failed ones too: an item that stays incomplete may keep all readers of the shared log waiting. */
 async function reportIncompleteItem(): Promise<void> {
   try {
-    const since = (await sharedLog?.incompleteSince()) ?? null;
-    const age = since === null ? 0 : (Date.now() - since) / 1_000;
+    const incomplete = (await sharedLog?.incompleteCommit()) ?? null;
+    const age = incomplete === null ? 0 : (Date.now() - incomplete.sinceMs) / 1_000;
+    if (incomplete !== null) logger.warn("a commit's item is not complete", { ...incomplete });
     metrics.addMetric("IncompleteItemAge", MetricUnit.Seconds, age);
   } catch (error) {
     logger.warn("cannot look for incomplete items", { error: error as Error });

@@ -1,34 +1,31 @@
-import {
-  type AttributeValue,
-  type DynamoDBClient,
-  GetItemCommand,
-  PutItemCommand,
-  QueryCommand,
-  UpdateItemCommand,
-} from "@aws-sdk/client-dynamodb";
 import { ConditionalLogStore } from "../delta/conditional-log-store.ts";
 import { type CommitOutcome, commitFileName, type LogFile, type LogStore } from "../delta/log-store.ts";
-import { CommitInDoubtError, RetryableError, TableRefusedError } from "../errors.ts";
+import { CommitInDoubtError, NothingWrittenError, RetryableError, TableRefusedError } from "../errors.ts";
 import type { ObjectStore } from "../manifest/object-store.ts";
-import { type CommitItem, expireTime, incompleteItem, parseCommitItem, versionOf } from "./commit-item.ts";
-import { isConditionalCheckFailed, translated } from "./errors.ts";
+import { type CommitItem, versionOf } from "./commit-item.ts";
+import { type CommitItemName, CommitItems, type CommitItemsOptions } from "./commit-items.ts";
 
-export interface DynamoDbLogStoreOptions {
-  readonly dynamodb: DynamoDBClient;
-  /** The DynamoDB table; Spark's `spark.io.delta.storage.S3DynamoDBLogStore.ddb.tableName`. */
-  readonly logTable: string;
+export interface DynamoDbLogStoreOptions extends CommitItemsOptions {
   /** The Delta table's folder. */
   readonly store: ObjectStore;
-  /** See `TableLocation.tablePath`. */
-  readonly tablePath: string;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
   /** A fresh UUID. */
   readonly newId: () => string;
 }
 
+/** A commit whose item is not complete. */
+export interface IncompleteCommit {
+  readonly fileName: string;
+  /**
+   * Milliseconds since 1970 when it was prepared. Where its own files are gone, so that nobody can finish it, the time of the
+   * version below it; 0 where that is gone, too.
+   */
+  readonly sinceMs: number;
+  /** Why its item could not be completed; null where that was not tried. */
+  readonly reason: string | null;
+}
+
 const LOG_FOLDER = "_delta_log/";
-/** Newest items that `repair` looks at. Spark looks at one; ours may leave the one before incomplete after a crash. */
+/** Newest items that every `repair` reads. Spark reads one; ours may leave the one before incomplete after a crash. */
 const ITEMS_LOOKED_AT = 10;
 
 interface Prepared {
@@ -47,20 +44,23 @@ interface Prepared {
  * - after the temporary file: nothing refers to it, a lifecycle rule removes it;
  * - after the item: whoever comes next (Spark's reader or writer, delta-rs, `repair`) puts the temporary file's bytes at
  *   N.json. The commit is in the table, and its writer finds its own batch there when it runs again;
- * - after N.json: the item is marked complete by whoever comes next.
+ * - after N.json: the item is marked complete by whoever comes next. A completion that fails blocks nobody, since the commit is
+ *   whole: it is tried again by every repair, and `incompleteCommit` reports it.
  */
 export class DynamoDbLogStore implements LogStore {
   readonly #options: DynamoDbLogStoreOptions;
   readonly #files: ConditionalLogStore;
+  readonly #items: CommitItems;
   /** The newest version, while this writer knows that its N.json is there; else null. */
   #newest: number | null = null;
   #prepared: Prepared | null = null;
   #repairs = 0;
-  readonly #completions = new Set<Promise<void>>();
+  readonly #completions = new Set<Promise<boolean>>();
 
   constructor(options: DynamoDbLogStoreOptions) {
     this.#options = options;
     this.#files = new ConditionalLogStore(options.store);
+    this.#items = new CommitItems(options);
   }
 
   list(from: string): AsyncIterable<LogFile> {
@@ -96,36 +96,38 @@ export class DynamoDbLogStore implements LogStore {
     this.#newest = null;
     // Step 2: the temporary file. Nothing refers to it yet, a failure here is nothing but a failure.
     const tempPath = await this.#putTemporaryFile(version, body);
-    // Step 2: the item. From here on anybody may carry the commit out, so that whatever fails leaves it in doubt.
+    // Step 2: the item. Once it is there, anybody may carry the commit out.
+    const taken = await this.#putItem(version, tempPath);
+    if (taken !== null) {
+      await this.#settle(taken);
+      this.#newest = version;
+      return "conflict";
+    }
     try {
-      const taken = await this.#putItem(fileName, tempPath);
-      if (taken !== null) {
-        await this.#settle(taken);
-        this.#newest = version;
-        return await this.#compare(version, body);
-      }
       // Step 3, the commit point.
       const outcome = await this.#options.store.putIfAbsent(LOG_FOLDER + fileName, body);
-      // Step 4. Failing there costs nothing: the next writer or reader does it.
-      this.#completeLater(fileName, tempPath);
+      // Step 4. Nobody waits for it, and a failure costs nothing: the next repair does it.
+      this.#completeLater({ fileName, tempPath });
       this.#newest = version;
       // 412: a repairer was faster with our bytes, or a writer outside of the log store with its own.
       return outcome === "created" ? "committed" : await this.#compare(version, body);
     } catch (error) {
       if (!(error instanceof RetryableError)) throw error;
       this.#newest = null;
-      throw new CommitInDoubtError(
-        `version ${version} was prepared and its outcome is unknown (${error.message}): acknowledge nothing, the next run repairs the log and finds out`,
-      );
+      // Also where S3 refused N.json for certain: the item makes every repairer put it.
+      throw inDoubt(version, error);
     }
   }
 
   async repair(): Promise<void> {
-    const items = await this.#newestItems(ITEMS_LOOKED_AT);
+    this.#items.forgetUncompleted();
+    const items = await this.#items.newest(ITEMS_LOOKED_AT);
     // Oldest first: a version is never put before the one below it.
     for (const [i, item] of [...items.entries()].reverse()) {
       if (i === 0 || !item.complete) await this.#settle(item);
     }
+    const oldest = items.at(-1);
+    if (oldest !== undefined) await this.#items.completeBelow(oldest.fileName);
   }
 
   /** Versions of others that this instance put in their place, after a crash or while their writer was slow. */
@@ -134,13 +136,18 @@ export class DynamoDbLogStore implements LogStore {
   }
 
   /**
-   * When the oldest commit that is not complete was prepared, in milliseconds since 1970; null when all are complete. Nobody
-   * reads past it until somebody repairs it.
+   * The oldest commit that is not complete, among the newest items and those that the last repair could not complete; null when
+   * there is none. Nobody reads past the newest one until somebody repairs it.
    */
-  async incompleteSince(): Promise<number | null> {
-    const oldest = (await this.#newestItems(ITEMS_LOOKED_AT)).findLast(({ complete }) => !complete);
+  async incompleteCommit(): Promise<IncompleteCommit | null> {
+    const newest = await this.#items.newest(ITEMS_LOOKED_AT);
+    const { uncompleted } = this.#items;
+    const incomplete: CommitItemName[] = newest.filter(({ complete }) => !complete);
+    if (uncompleted !== null) incomplete.push(uncompleted.item);
+    const [oldest] = incomplete.sort((a, b) => (a.fileName < b.fileName ? -1 : 1));
     if (oldest === undefined) return null;
-    return (await this.#options.store.head(LOG_FOLDER + oldest.tempPath))?.modifiedMs ?? null;
+    const reason = uncompleted?.item.fileName === oldest.fileName ? uncompleted.reason : null;
+    return { fileName: oldest.fileName, sinceMs: await this.#preparedMs(oldest), reason };
   }
 
   /** Resolves when the completions under way have ended, well or not. Call it before the process freezes. */
@@ -148,9 +155,20 @@ export class DynamoDbLogStore implements LogStore {
     await Promise.all(this.#completions);
   }
 
+  /** See `IncompleteCommit.sinceMs`. */
+  async #preparedMs({ fileName, tempPath }: CommitItemName): Promise<number> {
+    const version = versionOf(fileName);
+    const below = version === null || version === 0 ? [] : [commitFileName(version - 1)];
+    for (const name of [tempPath, fileName, ...below]) {
+      const info = await this.#options.store.head(LOG_FOLDER + name);
+      if (info !== null) return info.modifiedMs;
+    }
+    return 0;
+  }
+
   /** Step 1: whether `version` is the one after the newest, which is made whole if need be. */
   async #isNext(version: number): Promise<boolean> {
-    const [newest] = await this.#newestItems(1);
+    const [newest] = await this.#items.newest(1);
     if (newest !== undefined) await this.#settle(newest);
     const below = version === 0 ? "" : commitFileName(version - 1);
     let found = version === 0;
@@ -191,34 +209,22 @@ export class DynamoDbLogStore implements LogStore {
     return tempPath;
   }
 
-  /** Null when the item is ours; else the item that has the version already. */
-  async #putItem(fileName: string, tempPath: string): Promise<CommitItem | null> {
-    const { dynamodb, logTable, tablePath } = this.#options;
-    const what = `cannot put the item of ${fileName}`;
+  /** Null when the item is ours; else the item that has the version already. In doubt where ours may be there or not. */
+  async #putItem(version: number, tempPath: string): Promise<CommitItem | null> {
     try {
-      await dynamodb.send(
-        new PutItemCommand({
-          TableName: logTable,
-          Item: incompleteItem(tablePath, fileName, tempPath),
-          ConditionExpression: "attribute_not_exists(fileName)",
-        }),
-      );
-      return null;
+      return await this.#items.put(commitFileName(version), tempPath);
     } catch (error) {
-      if (!isConditionalCheckFailed(error)) throw translated(error, what);
+      if (!(error instanceof RetryableError) || error instanceof NothingWrittenError) throw error;
+      throw inDoubt(version, error);
     }
-    const existing = await this.#item(fileName);
-    if (existing === null) throw new RetryableError(`${what}: it was there, and is gone`);
-    // The reply to our own put was lost, and the SDK put it again.
-    return existing.tempPath === tempPath ? null : existing;
   }
 
-  /** Makes sure that the file of an item is there and, if it was not complete, marks it so. */
+  /** Makes sure that the file of an item is there and, if it was not complete, tries to mark it so. */
   async #settle(item: CommitItem): Promise<void> {
     const path = LOG_FOLDER + item.fileName;
     const { store, tablePath, logTable } = this.#options;
     if (await this.#isThere(path)) {
-      if (!item.complete) await this.#complete(item.fileName, item.tempPath);
+      if (!item.complete) await this.#items.complete(item);
       return;
     }
     if (item.complete) {
@@ -227,15 +233,15 @@ export class DynamoDbLogStore implements LogStore {
       );
     }
     const body = await store.read(LOG_FOLDER + item.tempPath);
-    if (body === null) {
-      // Somebody else may have put it, and the temporary file be gone since.
-      if (await this.#isThere(path)) return await this.#complete(item.fileName, item.tempPath);
+    if (body !== null) {
+      if ((await store.putIfAbsent(path, body)) === "created") this.#repairs++;
+    } else if (!(await this.#isThere(path))) {
+      // Else somebody else has put it, and the temporary file is gone since.
       throw new TableRefusedError(
-        `${item.fileName} of ${tablePath} was prepared and never put, and its temporary file ${item.tempPath} is gone: whether it was committed cannot be known. Nothing was changed`,
+        `${item.fileName} of ${tablePath} was prepared and never put, and its temporary file ${item.tempPath} is gone: whether it was committed cannot be known. Nothing was changed. Restore one of the two from the bucket's old versions; the runbook's section incomplete-log-item says how`,
       );
     }
-    if ((await store.putIfAbsent(path, body)) === "created") this.#repairs++;
-    await this.#complete(item.fileName, item.tempPath);
+    await this.#items.complete(item);
   }
 
   async #isThere(path: string): Promise<boolean> {
@@ -244,73 +250,17 @@ export class DynamoDbLogStore implements LogStore {
   }
 
   /** Step 4, in the background. */
-  #completeLater(fileName: string, tempPath: string): void {
-    const completion = this.#complete(fileName, tempPath).catch((error: unknown) => {
-      if (!(error instanceof RetryableError)) throw error;
-    });
+  #completeLater(item: CommitItemName): void {
+    const completion = this.#items.complete(item);
     this.#completions.add(completion);
     const forget = () => void this.#completions.delete(completion);
     completion.then(forget, forget);
   }
+}
 
-  async #complete(fileName: string, tempPath: string): Promise<void> {
-    const { dynamodb, logTable, tablePath, now } = this.#options;
-    try {
-      await dynamodb.send(
-        new UpdateItemCommand({
-          TableName: logTable,
-          Key: { tablePath: { S: tablePath }, fileName: { S: fileName } },
-          UpdateExpression: "SET complete = :true, expireTime = :expireTime",
-          // Not where the item has expired, or belongs to a table made anew since.
-          ConditionExpression: "tempPath = :tempPath",
-          ExpressionAttributeValues: {
-            ":true": { S: "true" },
-            ":expireTime": expireTime(now()),
-            ":tempPath": { S: tempPath },
-          },
-        }),
-      );
-    } catch (error) {
-      if (!isConditionalCheckFailed(error))
-        throw translated(error, `cannot complete the item of ${fileName}`);
-    }
-  }
-
-  async #item(fileName: string): Promise<CommitItem | null> {
-    const { dynamodb, logTable, tablePath } = this.#options;
-    try {
-      const { Item } = await dynamodb.send(
-        new GetItemCommand({
-          TableName: logTable,
-          Key: { tablePath: { S: tablePath }, fileName: { S: fileName } },
-          ConsistentRead: true,
-        }),
-      );
-      return Item === undefined ? null : parseCommitItem(Item);
-    } catch (error) {
-      throw translated(error, `cannot read the item of ${fileName}`);
-    }
-  }
-
-  /** Newest first. */
-  async #newestItems(limit: number): Promise<CommitItem[]> {
-    const { dynamodb, logTable, tablePath } = this.#options;
-    let items: Record<string, AttributeValue>[];
-    try {
-      const { Items } = await dynamodb.send(
-        new QueryCommand({
-          TableName: logTable,
-          KeyConditionExpression: "tablePath = :tablePath",
-          ExpressionAttributeValues: { ":tablePath": { S: tablePath } },
-          ScanIndexForward: false,
-          Limit: limit,
-          ConsistentRead: true,
-        }),
-      );
-      items = Items ?? [];
-    } catch (error) {
-      throw translated(error, `cannot read the newest commits from the DynamoDB table ${logTable}`);
-    }
-    return items.map(parseCommitItem);
-  }
+function inDoubt(version: number, cause: RetryableError): CommitInDoubtError {
+  return new CommitInDoubtError(
+    `version ${version} was prepared and its outcome is unknown (${cause.message}): acknowledge nothing, the next run repairs the log and finds out`,
+    { cause },
+  );
 }

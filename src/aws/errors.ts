@@ -1,4 +1,5 @@
-import { RetryableError } from "../errors.ts";
+import { STATUS_CODES } from "node:http";
+import { NothingWrittenError, RetryableError } from "../errors.ts";
 
 /** What the SDK says went wrong. */
 interface Failure {
@@ -8,6 +9,8 @@ interface Failure {
   readonly status: number | null;
   readonly requestId: string;
   readonly message: string;
+  /** Times that the request was sent. */
+  readonly attempts: number;
 }
 
 /** The object, or its version, is not there. A missing bucket is no such answer: that is a wrong setting. */
@@ -55,6 +58,24 @@ export function translated(error: unknown, what: string): unknown {
   return new RetryableError(`${shown}; ${ADVICE[name] ?? "it is tried again by the next run"}`);
 }
 
+/**
+ * {@link translated} for a failed write. `NothingWrittenError` where the service refused the only attempt: 400 and 403 answers
+ * are definite, while a write that got no answer, or 500, may have been carried out.
+ */
+export function writeFailure(error: unknown, what: string): unknown {
+  const failure = translated(error, what);
+  return failure instanceof RetryableError && isRefused(error)
+    ? new NothingWrittenError(failure.message)
+    : failure;
+}
+
+/** The service answered the only attempt, and did nothing. */
+export function isRefused(error: unknown): boolean {
+  const failure = failureOf(error);
+  if (failure === null || failure.status === null) return false;
+  return failure.attempts === 1 && failure.status >= 400 && failure.status < 500;
+}
+
 /** Only ever the text: SDK errors hold requests, sockets and credentials, which must reach no log. */
 function failureOf(error: unknown): Failure | null {
   if (!(error instanceof Error)) return null;
@@ -65,15 +86,22 @@ function failureOf(error: unknown): Failure | null {
   // A bug within the SDK's middleware gets its metadata too: it stays a bug.
   if (error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError)
     return null;
-  return {
-    name: error.name === "Error" && typeof code === "string" ? code : error.name,
-    status: metadata?.httpStatusCode ?? null,
+  const status = metadata?.httpStatusCode ?? null;
+  const named = {
+    status,
     requestId: metadata?.requestId === undefined ? "" : `, request ${metadata.requestId}`,
-    message: error.message,
+    attempts: metadata?.attempts ?? 1,
   };
+  if (error.name === "Unknown" && status !== null) {
+    const message = "the reply says no more, as replies to HEAD do";
+    return { ...named, name: NAMES_BY_STATUS[status] ?? STATUS_CODES[status] ?? "Unknown", message };
+  }
+  const name = error.name === "Error" && typeof code === "string" ? code : error.name;
+  return { ...named, name, message: error.message };
 }
 
 interface Metadata {
+  readonly attempts?: number;
   readonly httpStatusCode?: number;
   readonly requestId?: string;
 }
@@ -81,9 +109,19 @@ interface Metadata {
 /** Errors of the SDK that carry no metadata. */
 const OTHER_NAMES = new Set(["TimeoutError", "AbortError", "CredentialsProviderError", "TokenProviderError"]);
 
+/** S3's code for the statuses of a reply without a body, where one code is by far the likeliest. */
+const NAMES_BY_STATUS: Readonly<Record<number, string>> = {
+  301: "PermanentRedirect",
+  403: "AccessDenied",
+  412: "PreconditionFailed",
+  416: "InvalidRange",
+  429: "SlowDown",
+  500: "InternalError",
+  503: "SlowDown",
+};
+
 const ADVICE: Readonly<Record<string, string>> = {
   AccessDenied: "grant the role this action (without s3:ListBucket missing objects are denied too)",
-  Forbidden: "grant the role this action (without s3:ListBucket missing objects are denied too)",
   AccessDeniedException: "grant the role this action",
   NoSuchBucket: "the bucket in the settings does not exist",
   PermanentRedirect: "the bucket lies in another region than the settings say",

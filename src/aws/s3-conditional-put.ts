@@ -1,11 +1,13 @@
 import { HeadObjectCommand, type S3Client } from "@aws-sdk/client-s3";
-import { RetryableError } from "../errors.ts";
+import { NothingWrittenError, RetryableError } from "../errors.ts";
 import {
   isConditionalConflict,
   isNotFound,
   isPreconditionFailed,
+  isRefused,
   isUploadGone,
   translated,
+  writeFailure,
 } from "./errors.ts";
 
 /** Metadata by which a put is known again as one's own: `x-amz-meta-deltacap-put`. */
@@ -19,7 +21,7 @@ const FIRST_DELAY = 20;
 /**
  * Sends a put with `If-None-Match: *` and finds out what became of it. The SDK sends again what was not answered, so that
  * "exists" may well speak of the very object that this call created: the token in its metadata tells. Throws
- * `RetryableError` when the outcome is unknown.
+ * `NothingWrittenError` when S3 refused every attempt, another `RetryableError` when the outcome is unknown.
  */
 export async function conditionalPut(
   client: S3Client,
@@ -28,21 +30,26 @@ export async function conditionalPut(
   send: () => Promise<unknown>,
 ): Promise<"created" | "exists"> {
   const what = `cannot put s3://${target.Bucket}/${target.Key}`;
+  let refused = true;
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     try {
       await send();
       return "created";
     } catch (error) {
+      refused &&= isRefused(error);
       if (isPreconditionFailed(error) || isUploadGone(error)) {
         const found = await putToken(client, target);
         if (found.exists) return found.token === token ? "created" : "exists";
         if (isUploadGone(error)) throw translated(error, what);
         // Removed between the two answers: the path is free again.
-      } else if (!isConditionalConflict(error)) throw translated(error, what);
+      } else if (!isConditionalConflict(error)) {
+        throw refused ? writeFailure(error, what) : translated(error, what);
+      }
     }
     await delay(FIRST_DELAY * 2 ** (attempt - 1));
   }
-  throw new RetryableError(`${what}: ${ATTEMPTS} attempts met another put of the same key under way`);
+  const message = `${what}: ${ATTEMPTS} attempts met another put of the same key under way; it is tried again by the next run`;
+  throw refused ? new NothingWrittenError(message) : new RetryableError(message);
 }
 
 async function putToken(client: S3Client, target: { readonly Bucket: string; readonly Key: string }) {

@@ -262,7 +262,7 @@ test(`${COMMITTERS} committers and ${CONVERTERS} converters, deliveries doubled,
   }
   expect([...added.values()]).toEqual(Array(CAPTURES).fill(1));
   expect(rows).toBe(packets);
-  expect(await sharedLog?.incompleteSince()).toBeNull();
+  expect(await sharedLog?.incompleteCommit()).toBeNull();
   expect(await isEmpty(site, site.queues.manifestsDead)).toBe(true);
   expect(await isEmpty(site, site.queues.capturesDead)).toBe(true);
 });

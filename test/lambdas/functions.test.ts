@@ -285,7 +285,7 @@ describe("killed or out of time, the next run finds everything once", () => {
     const { clients } = await cloud.enter();
     expect(await deployedLedger(clients, deployment.settings).watermark()).toMatchObject({ version: 1 });
     const { sharedLog } = deployedTable(clients, deployment.settings);
-    expect(await sharedLog!.incompleteSince()).toBeNull();
+    expect(await sharedLog!.incompleteCommit()).toBeNull();
     expect(
       cloud.s3.storage
         .bucket(BUCKET)
