@@ -7,6 +7,7 @@ const PATH = /^[A-Za-z0-9_.=-]+(\/[A-Za-z0-9_.=-]+)*$/;
 const PATH_LENGTH = 1_024;
 const BATCH_ID = /^[A-Za-z0-9_.=-]{1,128}$/;
 const SOURCE_ID = /^[0-9a-f]{32}$/;
+const SHA256 = /^[0-9a-f]{64}$/;
 /** Characters of a text: URLs of files are the longest, and statistics have a bound for each column. */
 const TEXT_LENGTH = 65_536;
 /** A batch has a file a date, split by size. */
@@ -82,12 +83,14 @@ function dataPath(value: unknown): string {
 }
 
 function parseSource(value: unknown): ManifestSource {
-  const { id, capture, bucket, key, versionId, eTag, size, uploadedMs, packets, damage } = object(
-    value,
-    "source",
-  );
+  const fields = object(value, "source");
+  const { id, contentSha256, capture, bucket, key, versionId, eTag, size, uploadedMs, packets, damage } =
+    fields;
   return {
     id: matching(id, SOURCE_ID, "source id"),
+    ...(contentSha256 === undefined
+      ? {}
+      : { contentSha256: matching(contentSha256, SHA256, "contentSha256") }),
     capture: string(capture, "capture"),
     bucket: string(bucket, "bucket"),
     key: string(key, "key"),

@@ -37,7 +37,7 @@ describe("a manifest that came over a queue", () => {
       ],
       sources: [
         { ...source, versionId: "v1", damage: { offset: 2 ** 40, reason: "cut" } },
-        { ...source, id: "f".repeat(32) },
+        { ...source, id: "f".repeat(32), contentSha256: "0a".repeat(32) },
       ],
     };
     expect(parseManifest(serializeManifest(full))).toEqual(full);
@@ -76,6 +76,8 @@ describe("a manifest that came over a queue", () => {
     ],
     ["an id in upper case", withSource({ id: "A".repeat(32) }), "source id"],
     ["an id that is short", withSource({ id: "ab" }), '"ab"'],
+    ["a content hash in upper case", withSource({ contentSha256: "A".repeat(64) }), "contentSha256"],
+    ["a content hash that is short", withSource({ contentSha256: "ab" }), '"ab"'],
     ["a damage without a reason", withSource({ damage: { offset: 1 } }), "damage reason is nothing"],
     ["no sources", { ...manifest, sources: [] }, "0 sources: 1 to 50000"],
     ["no files", { ...manifest, files: [] }, "0 files"],
