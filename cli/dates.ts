@@ -1,16 +1,10 @@
-/** Whether the text is a day of the calendar, as 2026-01-31. */
-export function isDate(text: string): boolean {
-  if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false;
-  // An impossible month is no time at all; an impossible day would be one of the next month.
-  const milliseconds = Date.parse(`${text}T00:00:00Z`);
-  return !Number.isNaN(milliseconds) && new Date(milliseconds).toISOString().startsWith(text);
-}
+import { isCalendarDate } from "../src/columns/partition-folder.ts";
 
 /** Milliseconds since 1970 of a day, or of a time as 2026-01-31T12:00:00Z; UTC where no zone is told. Null for anything else. */
 export function timeOrDate(text: string): number | null {
   const match = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?(Z|[+-]\d\d:\d\d)?$/.exec(text);
   const [, date = "", time = "T00:00", zone = "Z"] = match ?? [];
-  if (!isDate(date) || (match?.[2] === undefined && match?.[3] !== undefined)) return null;
+  if (!isCalendarDate(date) || (match?.[2] === undefined && match?.[3] !== undefined)) return null;
   const milliseconds = Date.parse(`${date}${time}${zone}`);
   return Number.isNaN(milliseconds) ? null : milliseconds;
 }

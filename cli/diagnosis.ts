@@ -5,6 +5,7 @@ import { packetTable } from "../src/columns/packet-table.ts";
 import { contradiction } from "../src/delta/commit-id.ts";
 import { requireWritable } from "../src/delta/protocol-gate.ts";
 import { listVersions, readSnapshot } from "../src/delta/snapshot.ts";
+import { requireIdentity } from "../src/delta/table-identity.ts";
 import { RetryableError, TableRefusedError } from "../src/errors.ts";
 import { committerRun } from "../src/settings.ts";
 import { duration, newestCommit } from "./newest-commit.ts";
@@ -163,6 +164,7 @@ const tableBucket: Check = async ({ settings, clients }, resources) => {
 const table: Check = async ({ settings, clients }) => {
   const snapshot = await readSnapshot(deployedTable(clients, settings).log);
   if (snapshot === null) return ok("not there yet: the first commit makes it");
+  requireIdentity(snapshot.metadata, packetTable);
   requireWritable(snapshot.protocol, snapshot.metadata, packetTable.partitionColumn);
   return ok(`version ${snapshot.version} asks nothing of writers that deltacap does not do`);
 };

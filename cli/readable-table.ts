@@ -77,7 +77,7 @@ export async function openPackets(
   const files = await readableFiles(log, options.capture);
   const adds = files.map(({ add }) => add);
   if (table.folder !== null) {
-    const connection = await packetsOf(table.folder, adds, store);
+    const connection = await packetsOf(table.folder, adds, store, snapshot.metadata);
     return { connection, close: async () => connection.closeSync() };
   }
   const bytes = files.reduce((sum, { size }) => sum + size, 0);
@@ -96,7 +96,7 @@ export async function openPackets(
         options.onBytes(copied, bytes);
       });
     for await (const _ of readAhead(files, PARALLEL, copy));
-    const connection = await packetsOf(folder, adds, store);
+    const connection = await packetsOf(folder, adds, store, snapshot.metadata);
     return {
       connection,
       close: async () => {

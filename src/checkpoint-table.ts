@@ -1,8 +1,11 @@
+import { packetTable } from "./columns/packet-table.ts";
+import type { TableSchema } from "./columns/table-schema.ts";
 import type { Add } from "./delta/actions.ts";
 import { checkpointObstacles } from "./delta/checkpoint-gate.ts";
 import { writeCheckpoint } from "./delta/checkpoint-writer.ts";
 import type { LogStore } from "./delta/log-store.ts";
 import { type ReconciledLog, reconcileLog } from "./delta/reconcile.ts";
+import { requireIdentity } from "./delta/table-identity.ts";
 import type { ObjectStore } from "./manifest/object-store.ts";
 import type { PageCompressor } from "./parquet/page-compressor.ts";
 
@@ -21,6 +24,8 @@ export interface CheckpointOptions {
   readonly interval: number;
   /** Whether one is written of any version that has none. */
   readonly always?: boolean;
+  /** The schema that the table must have; by default that of packets. */
+  readonly schema?: TableSchema;
   /** Called with the table's state before anything is decided: whoever needs it too need not read the log again. */
   readonly onState?: (state: ReconciledLog) => void;
   /** Called for each live file that goes into the checkpoint, in no order. */
@@ -47,16 +52,17 @@ export type CheckpointResult =
 /**
  * Writes a checkpoint of the newest version if one is due: `interval` versions after the last, however many were missed between.
  * Readers then begin there instead of at the last one. Throws `RetryableError` when a store fails and `TableRefusedError` for a
- * log that cannot be read; the table is as good as before in either case.
+ * log that cannot be read or another table; the table is as good as before in either case.
  *
  * Cost: the commits since the last checkpoint, that checkpoint, and the writing of the new one where it is due.
  */
 export async function checkpointTable(
   ports: CheckpointPorts,
-  { interval, always = false, onState, onFile }: CheckpointOptions,
+  { interval, always = false, schema = packetTable, onState, onFile }: CheckpointOptions,
 ): Promise<CheckpointResult> {
   const state = await reconcileLog(ports.log);
   if (state === null) return { outcome: "no table" };
+  requireIdentity(state.metadata, schema);
   onState?.(state);
   const { version, checkpointVersion: checkpoint, protocol, metadata } = state;
   const due = (checkpoint ?? 0) + (always ? 1 : (tableInterval(metadata.configuration) ?? interval));

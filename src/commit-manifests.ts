@@ -16,6 +16,7 @@ import {
   refreshed,
   type Snapshot,
 } from "./delta/snapshot.ts";
+import { requireIdentity, withIdentity } from "./delta/table-identity.ts";
 import { RetryableError, TableRefusedError } from "./errors.ts";
 import type { Ledger, LedgerEntry, Watermark } from "./manifest/ledger.ts";
 import { MAX_SOURCES, type Manifest } from "./manifest/manifest.ts";
@@ -207,7 +208,8 @@ export class Committer {
   #body(additions: readonly Manifest[]): { body: Uint8Array; metadata: Metadata | null; txnId: string } {
     const { metadata } = this.#snapshot;
     const union = schemaUnion(metadata, this.#schema);
-    const changed = union.kind === "wider" ? union.metadata : null;
+    const grown = withIdentity(union.kind === "wider" ? union.metadata : metadata, this.#schema);
+    const changed = grown === metadata ? null : grown;
     const commit = identity(this.#ports);
     const body = appendBody(additions, changed, metadata.partitionColumns, commit);
     return { body, metadata: changed, txnId: commit.txnId };
@@ -255,6 +257,7 @@ export class Committer {
   }
 
   #requireWritable({ protocol, metadata }: Snapshot): void {
+    requireIdentity(metadata, this.#schema);
     requireWritable(protocol, metadata, this.#schema.partitionColumn);
     const union = schemaUnion(metadata, this.#schema);
     if (union.kind === "conflict") throw new TableRefusedError(`${union.reason}. Nothing was written`);

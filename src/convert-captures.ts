@@ -7,6 +7,7 @@ import { readCapture } from "./capture/read-capture.ts";
 import { compareUtf8 } from "./columns/statistics.ts";
 import type { DecodeSettings } from "./decode/decode-settings.ts";
 import { PacketDecoder } from "./decode/packet-decoder.ts";
+import type { RecordSink } from "./decode/packet-record.ts";
 import { deltaStatistics } from "./delta/file-statistics.ts";
 import { GoneError, RejectedError, RetryableError, SupersededError } from "./errors.ts";
 import type { Damage, Ledger, LedgerEntry } from "./manifest/ledger.ts";
@@ -14,7 +15,8 @@ import type { DataFile, Manifest, ManifestSource } from "./manifest/manifest.ts"
 import { MAX_SOURCES } from "./manifest/manifest.ts";
 import type { ObjectStore } from "./manifest/object-store.ts";
 import { type Sha256, type SourceId, sourceId } from "./manifest/source-id.ts";
-import { type PacketFileLimits, PacketFiles } from "./parquet/packet-files.ts";
+import { DateCounts } from "./parquet/date-counts.ts";
+import { dayOf, type PacketFileLimits, PacketFiles, TooManyDatesError } from "./parquet/packet-files.ts";
 import type { ParquetWriterFactory } from "./parquet/parquet-writer.ts";
 
 /** What the converter reaches the world through. */
@@ -55,7 +57,13 @@ export interface ConverterLimits extends PacketFileLimits, DecompressionLimits {
 
 /** What became of one capture. Only `converted` ones are in the manifest. */
 export type CaptureResult = { readonly source: CaptureSource; readonly id: SourceId } & (
-  | { readonly outcome: "converted"; readonly packets: number; readonly damage?: Damage }
+  | {
+      readonly outcome: "converted";
+      readonly packets: number;
+      readonly damage?: Damage;
+      /** Rows with a time and no date, where the capture's clock was wrong at times. The damage names them too. */
+      readonly undated?: number;
+    }
   /** Committed already, or named twice in this call. `known` is the ledger's entry in the first case. */
   | { readonly outcome: "duplicate"; readonly known?: LedgerEntry & { status: "committed" } }
   /** Replaced since it was announced: its successor has an event of its own. */
@@ -205,34 +213,38 @@ async function convertCapture(
     const reason = `${source.size} bytes: a capture may have ${limits.captureBytes} (setting captureBytes)`;
     return { source, id, outcome: "rejected", reason, offset: 0 };
   }
-  files.begin({
+  const columns = {
     capture: source.capture,
     sourceId: id,
     vehicleId: source.vehicleId,
     ingestedMs: ports.now(),
-  });
+  };
+  files.begin(columns);
   let tableError: unknown;
+  const makeRoom = async () => {
+    if (!files.full) return;
+    try {
+      await files.makeRoom();
+    } catch (error) {
+      // The table's store failed, not this capture: the whole batch ends.
+      tableError = error;
+      throw error;
+    }
+  };
+  const append: RecordSink = (record) => files.append(record);
   let end: CaptureEnd;
+  let counts: DateCounts | null = null;
   try {
-    requireTime(ports);
-    const decoder = new PacketDecoder((record) => files.append(record), limits.ports);
-    end = await readCapture(
-      captures.open(source),
-      ports.decompressors,
-      (frame) => decoder.decode(frame),
-      limits,
-      async () => {
-        requireTime(ports);
-        if (!files.full) return;
-        try {
-          await files.makeRoom();
-        } catch (error) {
-          // The table's store failed, not this capture: the whole batch ends.
-          tableError = error;
-          throw error;
-        }
-      },
-    );
+    try {
+      end = await readRows(captures.open(source), append, ports, limits, makeRoom);
+    } catch (error) {
+      if (!(error instanceof TooManyDatesError)) throw error;
+      // Which dates are right shows only at the end: it is read once to count them, and once more for its rows.
+      await files.takeBack();
+      counts = await countDates(source, ports, limits);
+      files.begin(columns, counts.kept(limits.datesPerCapture));
+      end = await readRows(ports.captures.open(source), append, ports, limits, makeRoom);
+    }
   } catch (error) {
     const failure = tableError === undefined ? failureOf(error) : null;
     if (failure === null) throw error;
@@ -242,7 +254,51 @@ async function convertCapture(
   // Outside of the capture's own errors: when the table's store fails here, the whole batch ends.
   if (end.kind !== "rejected" && end.packets > 0) await files.keep();
   else await files.takeBack();
-  return { source, id, ...resultOf(end) };
+  return { source, id, ...withUndated(resultOf(end), files.undated, counts?.minRows, limits) };
+}
+
+async function countDates(
+  source: CaptureSource,
+  ports: ConverterPorts,
+  limits: ConverterLimits,
+): Promise<DateCounts> {
+  const counts = new DateCounts();
+  const sink: RecordSink = (record) => {
+    if (record.hasTime) counts.add(dayOf(record));
+  };
+  await readRows(ports.captures.open(source), sink, ports, limits);
+  return counts;
+}
+
+/** Reads and decodes a whole capture; each of its rows goes to `sink`. */
+async function readRows(
+  chunks: AsyncIterable<Uint8Array>,
+  sink: RecordSink,
+  ports: ConverterPorts,
+  limits: ConverterLimits,
+  makeRoom: () => Promise<void> = async () => {},
+): Promise<CaptureEnd> {
+  requireTime(ports);
+  const decoder = new PacketDecoder(sink, limits.ports);
+  const pause = async () => {
+    requireTime(ports);
+    await makeRoom();
+  };
+  return await readCapture(chunks, ports.decompressors, (frame) => decoder.decode(frame), limits, pause);
+}
+
+/** Reports rows that have a time and no date as damage, in front of any other. */
+function withUndated(
+  result: OutcomeOnly<CaptureOutcome>,
+  undated: number,
+  minRows: number | undefined,
+  { datesPerCapture }: ConverterLimits,
+): OutcomeOnly<CaptureOutcome> {
+  if (result.outcome !== "converted" || undated === 0) return result;
+  const { offset = 0, reason } = result.damage ?? {};
+  const clock = `the clock was wrong at times: rows lie on more than ${datesPerCapture} dates. The ${undated} rows on dates with fewer than ${minRows} rows, or beyond the ${datesPerCapture} dates with the most, have date null and keep their ts`;
+  const damage = { offset, reason: reason === undefined ? clock : `${clock}; and ${reason}` };
+  return { ...result, undated, damage };
 }
 
 /** What an error says of the capture that was being read; null for one that is not the capture's. */

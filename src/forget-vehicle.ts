@@ -1,4 +1,5 @@
 import { packetTable } from "./columns/packet-table.ts";
+import { packetFolder, requireCalendarDate, statedDate } from "./columns/partition-folder.ts";
 import type { SparseRowGroup } from "./columns/row-group-builder.ts";
 import { compareUtf8 } from "./columns/statistics.ts";
 import type { ColumnDefinition } from "./columns/table-schema.ts";
@@ -14,6 +15,7 @@ import { fileColumnsOf, requireRewritable } from "./delta/rewritable-table.ts";
 import type { RowGroupSummary } from "./delta/row-group-summary.ts";
 import { mayHoldText } from "./delta/skip-files.ts";
 import { readSnapshot } from "./delta/snapshot.ts";
+import { requireIdentity } from "./delta/table-identity.ts";
 import { TableRefusedError } from "./errors.ts";
 import { ParquetFile, type WrittenFile } from "./parquet/parquet-file.ts";
 
@@ -146,17 +148,16 @@ class ForgetRun {
     const snapshot = await readSnapshot(this.#ports.log);
     if (snapshot === null) throw new TableRefusedError("there is no table: its log is empty");
     const { version, protocol, metadata } = snapshot;
+    requireIdentity(metadata, packetTable);
     requireRewritable(protocol, metadata, packetTable.partitionColumn, "DELETE");
     this.#columns = fileColumnsOf(metadata);
-    if (!this.#columns.some(({ name, type }) => name === VEHICLE && type === "string")) {
-      throw new TableRefusedError(`the table has no column ${VEHICLE} of type string`);
-    }
     this.#version = version;
     const files: Add[] = [];
     for await (const batch of liveFiles(this.#ports.log, version)) {
       for (const add of batch) {
         // Of every file: one that is passed over may be the same as another under a second name.
         const path = objectPath(add.path);
+        requireCalendarDate(add);
         if (files.length === FILES_PER_ROUND || !mayStore(add, this.#vehicleId)) continue;
         if (!this.#clean.has(path) && !this.#unreadable.has(path)) files.push(add);
       }
@@ -244,9 +245,8 @@ class ForgetRun {
 
   async #withoutRows(reader: DataFileReader, rows: number, add: Add): Promise<WrittenFile> {
     const { table, parquet } = this.#ports;
-    const date = add.partitionValues[packetTable.partitionColumn] || null;
-    const folder = `${packetTable.partitionColumn}=${date ?? "__HIVE_DEFAULT_PARTITION__"}`;
-    const path = `${folder}/${this.#ports.newId()}-00000.parquet`;
+    const date = statedDate(add.partitionValues);
+    const path = `${packetFolder(date)}/${this.#ports.newId()}-00000.parquet`;
     const output = new ParquetFile(path, date, parquet, (name) => table.create(name), this.#columns);
     try {
       const keep = withoutVehicle(this.#columns, this.#vehicleId);

@@ -1,4 +1,5 @@
 import { packetTable } from "./columns/packet-table.ts";
+import { isCalendarDate, packetFolder, statedDate } from "./columns/partition-folder.ts";
 import type { ColumnDefinition } from "./columns/table-schema.ts";
 import type { Add } from "./delta/actions.ts";
 import { commitRewrite, type RewritePorts } from "./delta/commit-rewrite.ts";
@@ -12,6 +13,7 @@ import { liveFiles } from "./delta/reconcile.ts";
 import { fileColumnsOf, requireRewritable } from "./delta/rewritable-table.ts";
 import { statedRows } from "./delta/skip-files.ts";
 import { readSnapshot } from "./delta/snapshot.ts";
+import { requireIdentity } from "./delta/table-identity.ts";
 import { TableRefusedError } from "./errors.ts";
 import { readAhead } from "./manifest/read-ahead.ts";
 import { ParquetFile, type WrittenFile } from "./parquet/parquet-file.ts";
@@ -68,7 +70,6 @@ interface Group {
 
 /** Footers that are read at once. */
 const READ_AHEAD = 8;
-const DATE = /^\d{4}-\d\d-\d\d$/;
 
 /**
  * Rewrites the small files of each date into large ones, sorted, a commit a file; and files of which many rows are
@@ -91,6 +92,7 @@ export async function optimizeTable(
   const snapshot = await readSnapshot(ports.log);
   if (snapshot === null) throw new TableRefusedError("there is no table: its log is empty");
   const { version, protocol, metadata } = snapshot;
+  requireIdentity(metadata, packetTable);
   requireRewritable(protocol, metadata, packetTable.partitionColumn, "OPTIMIZE");
   const run = new OptimizeRun(ports, limits, options, fileColumnsOf(metadata));
   return await run.optimize(version);
@@ -147,10 +149,13 @@ class OptimizeRun {
         const path = objectPath(add.path);
         if (files === this.#limits.filesPerRun) continue;
         if (add.size >= this.#limits.smallBytes && !this.#hasManyDeleted(add)) continue;
-        const date = add.partitionValues[packetTable.partitionColumn] || null;
+        const date = statedDate(add.partitionValues);
         if (this.#options.date !== undefined && date !== this.#options.date) continue;
-        if (date !== null && !DATE.test(date)) {
-          this.#leftOut.push({ path, reason: `its date is ${date}` });
+        if (date !== null && !isCalendarDate(date)) {
+          this.#leftOut.push({
+            path,
+            reason: `its date is not one of the calendar: ${JSON.stringify(date)}`,
+          });
         } else {
           const adds = dates.get(date);
           if (adds === undefined) dates.set(date, [add]);
@@ -288,8 +293,7 @@ class OptimizeRun {
   ): Promise<{ readonly file: WrittenFile | null } | null> {
     const rows = readers.reduce((sum, reader) => sum + reader.rows, 0);
     if (rows === 0) return { file: null };
-    const folder = `${packetTable.partitionColumn}=${date ?? "__HIVE_DEFAULT_PARTITION__"}`;
-    const path = `${folder}/${this.#ports.newId()}-00000.parquet`;
+    const path = `${packetFolder(date)}/${this.#ports.newId()}-00000.parquet`;
     const { table, parquet } = this.#ports;
     const output = new ParquetFile(path, date, parquet, (name) => table.create(name), this.#columns);
     try {

@@ -70,7 +70,7 @@ export const converterDefaults = {
   fileBytes: 128 * MiB,
   /** Each open date holds a batch and perhaps a file. */
   openDates: 8,
-  /** A logger that ran for a year has 366; a broken clock has more. */
+  /** A logger that ran for a year has 366; a clock that was wrong at times gives more, and some of these are left out then. */
   datesPerCapture: 400,
   /** As large as one S3 put may be. */
   captureBytes: 5 * GiB,

@@ -1,9 +1,12 @@
+import { packetTable } from "./columns/packet-table.ts";
+import type { TableSchema } from "./columns/table-schema.ts";
 import type { Action } from "./delta/actions.ts";
 import { commitFileName, type LogStore } from "./delta/log-store.ts";
 import { reconcileLog } from "./delta/reconcile.ts";
 import { ReferencedFiles } from "./delta/referenced-files.ts";
 import { tombstoneRetention } from "./delta/retention.ts";
 import { listVersions, readCommits } from "./delta/snapshot.ts";
+import { requireIdentity } from "./delta/table-identity.ts";
 import { requireVacuumable } from "./delta/vacuum-gate.ts";
 import { TableRefusedError } from "./errors.ts";
 import type { ObjectInfo, ObjectStore } from "./manifest/object-store.ts";
@@ -24,6 +27,8 @@ export interface VacuumOptions {
   readonly delete: boolean;
   /** By the clock; nothing more is deleted after it. */
   readonly deadlineMs?: number;
+  /** The schema that the table must have; by default that of packets. */
+  readonly schema?: TableSchema;
   /** Called for each file that is, or would be, deleted. */
   readonly onFile?: (file: ObjectInfo) => void;
 }
@@ -57,12 +62,14 @@ const DATA_FILE = /\.parquet$|(?:^|\/)deletion_vector_[0-9a-f-]{36}\.bin$/;
  * its commit. Hidden folders (`_delta_log`, `_manifests`, all that begin with `_` or `.`) are not looked into.
  *
  * Memory: the paths of the table's files. Cost: a listing of the table's folder. Throws `TableRefusedError`, before anything is
- * deleted, for a retention that is too short and for a table of which it cannot be known which files are its.
+ * deleted, for a retention that is too short, for another table than packets, and for one of which it cannot be known which files
+ * are its.
  */
 export async function vacuumTable(ports: VacuumPorts, options: VacuumOptions): Promise<VacuumResult> {
   await ports.log.repair();
   const state = await reconcileLog(ports.log);
   if (state === null) throw new TableRefusedError("there is no table: its log is empty. Nothing was deleted");
+  requireIdentity(state.metadata, options.schema ?? packetTable);
   requireVacuumable(state.protocol);
   const tableRetention = tombstoneRetention(state.metadata);
   const retentionMs = checkedRetention(tableRetention, options);

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
@@ -12,6 +13,7 @@ import { pagedParquetWriter } from "../src/parquet/paged-writer.ts";
 import { converterDefaults } from "../src/settings.ts";
 import { gzip, metadata } from "./parquet/read-back.ts";
 import { concatenated, filling, pcap, pcapHeader } from "./support/capture-builder.ts";
+import { fault, hasFaults } from "./support/faults.ts";
 import { MemoryCaptureStore } from "./support/memory-capture-store.ts";
 import { MemoryLedger } from "./support/memory-ledger.ts";
 import { MemoryObjectStore } from "./support/memory-object-store.ts";
@@ -244,16 +246,6 @@ describe("captures that give no row", () => {
     expect(await rowsOf(outcome)).toEqual(numbered("car/a", 2));
   });
 
-  test("one whose packets lie on too many dates is rejected, and its packets are in no file", async () => {
-    const records = Array.from({ length: 5 }, (_, i) => ({ seconds: i * DAY, bytes: filling(20) }));
-    const clock = captures.put("car/clock", pcap({}, records));
-    const good = captures.put("car/good", capture(1, 2));
-    const outcome = await convert([clock, good], { datesPerCapture: 4 });
-    const reason = expect.stringContaining("more than 4 different dates");
-    expect(ledger.entries.get(id(clock))).toMatchObject({ status: "rejected", reason });
-    expect(await rowsOf(outcome)).toEqual(["car/good 1"]);
-  });
-
   test.each([
     ["no byte", new Uint8Array(0)],
     ["a header alone", pcapHeader({})],
@@ -300,6 +292,96 @@ describe("a damaged capture", () => {
     expect(source?.packets).toBeGreaterThan(900);
     expect(source?.damage?.reason).toBeDefined();
     expect(await rowsOf(outcome)).toEqual(numbered("car/a.gz", source?.packets ?? 0));
+  });
+});
+
+describe("a capture whose clock was wrong at times", () => {
+  /** `packet_number date` of all rows, in the files' order. */
+  async function datesOf(outcome: ConversionOutcome): Promise<string[]> {
+    const rows: string[] = [];
+    for (const { path, partitionValues } of outcome.manifest?.files ?? []) {
+      const body = table.objects.get(path)!.body;
+      const content = await parquetReadObjects({ file: body.slice().buffer as ArrayBuffer, compressors });
+      for (const { packet_number, ts } of content) {
+        expect(ts).toBeInstanceOf(Date);
+        rows.push(`${packet_number} ${partitionValues.date}`);
+      }
+    }
+    return rows;
+  }
+  const right = Array.from({ length: 30 }, (_, i) => ({ seconds: 20_000 * DAY + i, bytes: filling(20, i) }));
+  const wrong = Array.from({ length: 6 }, (_, i) => ({
+    seconds: (i + 1) * 1000 * DAY,
+    bytes: filling(20, i),
+  }));
+  const orders = {
+    before: [...wrong, ...right],
+    behind: [...right, ...wrong],
+    among: right.flatMap((record, i) => (i % 5 === 0 ? [record, wrong[i / 5]!] : [record])),
+  };
+
+  test.each(Object.entries(orders))(
+    "keeps every packet; with wrong times %s the right ones only these lose their date",
+    async (_, records) => {
+      const clock = captures.put("car/clock", pcap({}, records));
+      const good = captures.put("car/good", capture(1, 2));
+      const outcome = await convert([clock, good], { datesPerCapture: 4, rows: 10 });
+      const reason = expect.stringMatching(
+        /^the clock was wrong at times: .* more than 4 dates\. The 6 rows/,
+      ) as string;
+      const damage = { offset: 0, reason };
+      expect(outcome.results[0]).toMatchObject({ outcome: "converted", packets: 36, undated: 6, damage });
+      expect(outcome.manifest?.sources[0]).toMatchObject({ packets: 36, damage });
+      expect(outcome.results[1]).not.toHaveProperty("undated");
+      const expected = records.map(
+        ({ seconds }, i) => `${i + 1} ${seconds < 20_000 * DAY ? "null" : "2024-10-04"}`,
+      );
+      expect((await datesOf(outcome)).sort()).toEqual([...expected, "1 1970-01-03"].sort());
+    },
+  );
+
+  test("and that is cut has both reasons, and the byte where it is cut", async () => {
+    const whole = pcap({}, orders.among);
+    const outcome = await convert([captures.put("car/a", whole.subarray(0, -5))], { datesPerCapture: 4 });
+    const reason = expect.stringMatching(/^the clock was wrong at times.*; and packet cut short/) as string;
+    expect(outcome.results).toMatchObject([
+      { packets: 35, undated: 6, damage: { offset: whole.length - 36, reason } },
+    ]);
+  });
+
+  test("which fails when it is read again leaves no row", async () => {
+    const clock = captures.put("car/clock", pcap({}, orders.before));
+    const open = captures.open.bind(captures);
+    captures.open = (source) => {
+      if (captures.opened.length > 0) captures.fail("car/clock", new RetryableError("connection reset"), 500);
+      return open(source);
+    };
+    const outcome = await convert([clock, captures.put("car/good", capture(1))], { datesPerCapture: 4 });
+    expect(outcomes(outcome)).toEqual([
+      ["car/clock", "failed"],
+      ["car/good", "converted"],
+    ]);
+    expect(await rowsOf(outcome)).toEqual(["car/good 1"]);
+  });
+
+  test("which has time on every date and no more of any than of others has no date at all", async () => {
+    const records = Array.from({ length: 50 }, (_, i) => ({ seconds: i * DAY, bytes: filling(20) }));
+    const outcome = await convert([captures.put("car/a", pcap({}, records))], { datesPerCapture: 4 });
+    expect(outcome.results).toMatchObject([{ packets: 50, undated: 50 }]);
+    expect(outcome.manifest?.files.map(({ partitionValues, rows }) => [partitionValues.date, rows])).toEqual([
+      [null, 50],
+    ]);
+  });
+
+  test.skipIf(!hasFaults)("450 random times among 10,450: 10,000 packets keep their date", async () => {
+    const bytes = new Uint8Array(readFileSync(fault("captures/clock-glitch-450-of-10450.pcap.gz")));
+    const outcome = await convert([captures.put("car/a", bytes)]);
+    expect(outcome.results).toMatchObject([{ outcome: "converted", packets: 10_450, undated: 450 }]);
+    const files = outcome.manifest?.files ?? [];
+    expect(files.map(({ partitionValues, rows }) => [partitionValues.date, rows]).sort()).toEqual([
+      [null, 450],
+      ["2026-01-02", 10_000],
+    ]);
   });
 });
 

@@ -9,13 +9,16 @@ import {
   PcapWriter,
   UnwritableError,
 } from "../../src/capture/capture-writer.ts";
+import { packetTable } from "../../src/columns/packet-table.ts";
+import { identityProblem } from "../../src/delta/table-identity.ts";
+import { TableRefusedError } from "../../src/errors.ts";
 import { type Command, ExitCode, onlyPositional, required, UsageError } from "../command.ts";
 import { downloadHelp, downloadOptions, downloadSettings } from "../download.ts";
-import { quoted } from "../duckdb.ts";
 import { openingFailed } from "../duckdb-errors.ts";
+import { quoted } from "../duckdb-types.ts";
 import { writeOutput } from "../output-file.ts";
 import { count } from "../progress.ts";
-import { openPackets, readableTable } from "../readable-table.ts";
+import { openPackets, type ReadableTable, readableTable } from "../readable-table.ts";
 
 export const exportCapture: Command = {
   name: "export",
@@ -39,6 +42,7 @@ ${downloadHelp}
   },
   run: async (positionals, options, terminal) => {
     const table = await readableTable(onlyPositional(positionals, "TABLE"));
+    requirePackets(table);
     const capture = captureUri(required(options, "capture", "URI"));
     const output = resolve(required(options, "output", "OUT.pcap or OUT.pcapng"));
     const format = captureFormat(output);
@@ -60,6 +64,15 @@ ${downloadHelp}
     }
   },
 };
+
+/** Captures can only be written from the columns of a packets table. */
+function requirePackets({ snapshot }: ReadableTable): void {
+  const problem = identityProblem(snapshot.metadata, packetTable);
+  if (problem === null) return;
+  throw new TableRefusedError(
+    `the table is not a packets table: ${problem}. "deltacap sql" reads any Delta table`,
+  );
+}
 
 function captureUri(text: string): string {
   return /^[a-z0-9]+:\/\//.test(text) ? text : pathToFileURL(resolve(text)).href;

@@ -339,7 +339,12 @@ class Report {
       out(`rejected  ${shown(capture)} at byte ${offset}: ${reason}`);
     }
     for (const { capture, reason, offset } of this.#damaged) {
-      out(`damaged   ${shown(capture)} at byte ${offset}: ${reason}; the packets before it are in the table`);
+      // At byte 0 nothing was cut off: only the capture's clock was wrong.
+      if (offset === 0) out(`damaged   ${shown(capture)}: ${reason}; all its packets are in the table`);
+      else
+        out(
+          `damaged   ${shown(capture)} at byte ${offset}: ${reason}; the packets before it are in the table`,
+        );
     }
     for (const { capture, reason } of this.#failed) out(`failed    ${shown(capture)}: ${reason}`);
     out(

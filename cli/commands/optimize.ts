@@ -1,7 +1,7 @@
+import { isCalendarDate } from "../../src/columns/partition-folder.ts";
 import { optimizeTable } from "../../src/optimize-table.ts";
 import { optimizeDefaults } from "../../src/settings.ts";
 import { type Command, ExitCode, UsageError } from "../command.ts";
-import { isDate } from "../dates.ts";
 import {
   maintainedTable,
   maintenanceHelp,
@@ -31,7 +31,7 @@ ${maintenanceHelp}
   options: { ...maintenanceOptions, date: { type: "string" } },
   run: async (positionals, options, terminal) => {
     const { date } = options;
-    if (typeof date === "string" && !isDate(date)) {
+    if (typeof date === "string" && !isCalendarDate(date)) {
       throw new UsageError(`--date ${date}: a date as 2026-01-31 is expected`);
     }
     const table = await maintainedTable(positionals, options, open);

@@ -135,7 +135,8 @@ function reportCapture(result: CaptureResult): void {
   else if (outcome === "superseded") logger.info("superseded", { ...line, reason: result.reason });
   else if (outcome === "gone") logger.error("gone", { ...line, reason: result.reason });
   else if (outcome === "converted" && result.damage !== undefined) {
-    logger.warn("damaged", { ...line, packets: result.packets, ...result.damage });
+    const { packets, undated, damage } = result;
+    logger.warn("damaged", { ...line, packets, ...(undated === undefined ? {} : { undated }), ...damage });
   } else logger.debug(outcome, line);
 }
 

@@ -63,7 +63,10 @@ export class PcapParser {
     describe(summary, variant, `${major}.${minor}`, linkType, view.getUint32(start + 16, littleEndian));
   }
 
-  /** Gives each whole record to the sink. True: another capture begins at the window's start. */
+  /**
+   * Gives each whole record to the sink. True: another capture begins at the window's start. A record header of zeros is damage: an
+   * empty packet at the beginning of 1970 is far less likely than a file whose end was allocated and not written.
+   */
   parse(window: Window): boolean {
     const { view, end } = window;
     const { littleEndian, recordHeaderLength } = this.#variant;
@@ -82,6 +85,12 @@ export class PcapParser {
       if (isMagic(seconds) && (isSectionHeader(view, at) || isPcapFileHeader(view, at))) return true;
       let capturedLength = view.getUint32(at + 8, littleEndian);
       let originalLength = view.getUint32(at + 12, littleEndian);
+      if ((seconds | capturedLength | originalLength) === 0 && isZero(view, at, recordHeaderLength)) {
+        throw new Damaged(
+          window.positionOf(at),
+          `pcap record header of ${recordHeaderLength} zero bytes: from here on the file was never written, as after a power loss`,
+        );
+      }
       if (swapsLengths !== "never" && (swapsLengths === "always" || capturedLength > originalLength)) {
         [capturedLength, originalLength] = [originalLength, capturedLength];
       }
@@ -116,6 +125,11 @@ export class PcapParser {
       `${what} cut short: the capture ends after ${left} of ${window.needed} bytes`,
     );
   }
+}
+
+function isZero(view: DataView, start: number, length: number): boolean {
+  for (let at = start; at < start + length; at += 4) if (view.getUint32(at) !== 0) return false;
+  return true;
 }
 
 function describe(

@@ -5,7 +5,11 @@ import type { ColumnDefinition, TableSchema } from "./table-schema.ts";
  * statistics and `docs/table.md` are made from this list. It grows by nullable columns at the end and never otherwise.
  */
 const columns = [
-  column("date", "date", "partition: UTC day of ts; null where ts is null"),
+  column(
+    "date",
+    "date",
+    "partition: UTC day of ts; null where ts is null, or on a date with too few rows of a capture whose clock was wrong",
+  ),
   filtered(
     "vehicle_id",
     "string",
@@ -108,7 +112,21 @@ const columns = [
 /** Every column's name, in the table's order. */
 export type PacketColumnName = (typeof columns)[number]["name"];
 
-export const packetTable: TableSchema = { name: "packets", partitionColumn: "date", columns };
+/** Columns that the table has had since its first version. No table of another purpose has all of them. */
+const identity = [
+  "date",
+  "vehicle_id",
+  "capture",
+  "source_id",
+  "packet_number",
+  "ts",
+  "link_type",
+  "captured_length",
+  "original_length",
+  "frame",
+] as const satisfies readonly PacketColumnName[];
+
+export const packetTable: TableSchema = { name: "packets", partitionColumn: "date", identity, columns };
 
 function column<const Name extends string, const Type extends ColumnDefinition["type"]>(
   name: Name,

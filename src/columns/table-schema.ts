@@ -15,5 +15,7 @@ export interface ColumnDefinition {
 export interface TableSchema {
   readonly name: string;
   readonly partitionColumn: string;
+  /** Columns by which a table is recognised as one of this schema. Every version of the schema has had them. */
+  readonly identity: readonly string[];
   readonly columns: readonly ColumnDefinition[];
 }

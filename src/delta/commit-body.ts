@@ -3,6 +3,7 @@ import type { DataFile, Manifest } from "../manifest/manifest.ts";
 import { type Action, type Metadata, serializeActions } from "./actions.ts";
 import { commitTags } from "./commit-tags.ts";
 import { schemaString } from "./schema.ts";
+import { TABLE_PROPERTY } from "./table-identity.ts";
 
 /** What makes a commit this one: see {@link LogStore.commit}. */
 export interface CommitIdentity {
@@ -22,7 +23,7 @@ export function createTableBody(schema: TableSchema, tableId: string, identity: 
     format: { provider: "parquet", options: {} },
     schemaString: schemaString(schema),
     partitionColumns: [schema.partitionColumn],
-    configuration: { "delta.dataSkippingStatsColumns": statistics.join(",") },
+    configuration: { "delta.dataSkippingStatsColumns": statistics.join(","), [TABLE_PROPERTY]: schema.name },
     createdTime: identity.timestamp,
   };
   const parameters = {
@@ -39,7 +40,7 @@ export function createTableBody(schema: TableSchema, tableId: string, identity: 
 
 /**
  * A blind append of whole manifests, tagged with the batches and sources that it adds. `metaData`: the table's with new
- * columns, where the schema grows in the same commit.
+ * columns or properties, where it changes in the same commit.
  */
 export function appendBody(
   manifests: readonly Manifest[],

@@ -1,10 +1,10 @@
-import type { ColumnDefinition, TableSchema } from "../columns/table-schema.ts";
+import type { ColumnDefinition, ColumnType, TableSchema } from "../columns/table-schema.ts";
 import { TableRefusedError } from "../errors.ts";
 import type { Metadata } from "./actions.ts";
 import { parseJson, stringifyJson } from "./json.ts";
 
 /** A field of a Delta schema string (Delta protocol, "Schema Serialization Format"). */
-interface SchemaField {
+export interface SchemaField {
   readonly name: string;
   readonly type: unknown;
   readonly nullable: boolean;
@@ -58,7 +58,7 @@ export function schemaUnion(metadata: Metadata, ours: TableSchema): SchemaUnion 
   for (const column of ours.columns) {
     const field = known.get(column.name.toLowerCase());
     if (field === undefined) missing.push(column);
-    else if (field.name !== column.name || (field.type !== column.type && !isWidened(field, column.type))) {
+    else if (field.name !== column.name || !isTypeOf(field, column.type)) {
       const theirs = `${field.name} ${stringifyJson(field.type)}`;
       return {
         kind: "conflict",
@@ -69,6 +69,11 @@ export function schemaUnion(metadata: Metadata, ours: TableSchema): SchemaUnion 
   return missing.length === 0
     ? { kind: "same" }
     : { kind: "wider", metadata: widened(metadata, fields, missing) };
+}
+
+/** Whether files of ours have the column in a type that the table's readers take: its own, or one that was widened since. */
+export function isTypeOf(field: SchemaField, ours: ColumnType): boolean {
+  return field.type === ours || isWidened(field, ours);
 }
 
 function isWidened(field: SchemaField, from: string): boolean {

@@ -1,7 +1,6 @@
 import { type CaptureColumns, PacketBatch } from "../columns/packet-batch.ts";
-import { packetTable } from "../columns/packet-table.ts";
+import { packetFolder } from "../columns/partition-folder.ts";
 import type { PacketRecord } from "../decode/packet-record.ts";
-import { RejectedError } from "../errors.ts";
 import { type NewObject, ParquetFile, type WrittenFile } from "./parquet-file.ts";
 import type { ParquetWriterFactory } from "./parquet-writer.ts";
 
@@ -20,7 +19,7 @@ export interface PacketFileLimits {
   readonly fileBytes: number;
   /** Dates that may have rows in memory or a file open at once. */
   readonly openDates: number;
-  /** Dates that the packets of one capture may lie on. */
+  /** Dates that the rows of one capture may lie on. Where there are more, the rows of some get no date: see `begin`. */
   readonly datesPerCapture: number;
 }
 
@@ -35,9 +34,9 @@ export interface PacketFilesOptions {
 
 /** Rows of one date that are not in a file yet, and the files they will go to. */
 interface OpenDate {
-  /** Days since 1970, {@link NO_DAY} for packets without a time. */
+  /** Days since 1970, {@link NO_DAY} for rows without a date. */
   readonly day: number;
-  /** `2026-01-31`, null for packets without a time. */
+  /** `2026-01-31`, null for rows without a date. */
   readonly date: string | null;
   batch: PacketBatch;
   /** Rows of the batch that belong to captures already kept; the rest is the current capture's. */
@@ -50,9 +49,19 @@ interface OpenDate {
   lastUse: number;
 }
 
-/** Key of packets without a time among the day numbers. */
+/** Key of rows without a date among the day numbers. */
 const NO_DAY = Number.NaN;
 const SECONDS_OF_DAY = 86_400;
+
+/** The capture's rows lie on more dates than `datesPerCapture`. It can be begun again with the dates that it may have. */
+export class TooManyDatesError extends Error {
+  override readonly name = "TooManyDatesError";
+}
+
+/** Days since 1970 of a record's time; NaN where it has none. */
+export function dayOf(record: Pick<PacketRecord, "hasTime" | "seconds">): number {
+  return record.hasTime ? Math.floor(record.seconds / SECONDS_OF_DAY) : NO_DAY;
+}
 
 /**
  * The Parquet files of one converter batch: one a date, split by size, shared by the batch's captures. Captures are
@@ -72,6 +81,9 @@ export class PacketFiles {
   /** Files of the current capture alone that are complete. */
   #ownWritten: WrittenFile[] = [];
   readonly #captureDays = new Set<number>();
+  /** Days on which the current capture's rows may have a date; null for all. */
+  #keptDays: ReadonlySet<number> | null = null;
+  #undated = 0;
   /** Second that the last day begins with, NaN for {@link NO_DAY}: comparing takes 25 ns a row less than dividing (Node 24). */
   #lastMidnight: number = NO_DAY;
   #lastDate: OpenDate | null = null;
@@ -83,16 +95,26 @@ export class PacketFiles {
     this.#options = options;
   }
 
-  /** All rows that follow, up to `keep` or `takeBack`, are this capture's. */
-  begin(capture: CaptureColumns): void {
+  /**
+   * All rows that follow, up to `keep` or `takeBack`, are this capture's. With `keptDays` (days since 1970) rows of other days go to
+   * the null date; their `ts` stays.
+   */
+  begin(capture: CaptureColumns, keptDays: ReadonlySet<number> | null = null): void {
     this.#capture = capture;
     this.#captureDays.clear();
+    this.#keptDays = keptDays;
+    this.#undated = 0;
     this.#lastDate = null;
+  }
+
+  /** Rows of the current capture that have a time and no date. */
+  get undated(): number {
+    return this.#undated;
   }
 
   /**
    * Takes one row. Synchronous: the caller looks at `full` between chunks and then awaits `makeRoom`.
-   * Throws `RejectedError` when the capture's packets lie on too many dates.
+   * Throws `TooManyDatesError` when the capture was begun without kept days and its rows lie on too many.
    */
   append(record: PacketRecord): void {
     const sinceMidnight = record.seconds - this.#lastMidnight;
@@ -184,12 +206,19 @@ export class PacketFiles {
   }
 
   #useDateOf(record: PacketRecord): OpenDate {
-    const day = record.hasTime ? Math.floor(record.seconds / SECONDS_OF_DAY) : NO_DAY;
+    const day = this.#keptDayOf(record);
     const last = this.#lastDate;
     const date = last !== null && Object.is(day, last.day) ? last : this.#dateOf(day);
     this.#lastDate = date;
     this.#lastMidnight = day * SECONDS_OF_DAY;
     return date;
+  }
+
+  #keptDayOf(record: PacketRecord): number {
+    const day = dayOf(record);
+    if (this.#keptDays === null || Number.isNaN(day) || this.#keptDays.has(day)) return day;
+    this.#undated++;
+    return NO_DAY;
   }
 
   #dateOf(day: number): OpenDate {
@@ -206,9 +235,9 @@ export class PacketFiles {
 
   #countDay(day: number): void {
     const limit = this.#options.limits.datesPerCapture;
-    if (this.#captureDays.size === limit) {
-      throw new RejectedError(
-        `packets on more than ${limit} different dates (the last one on ${dateText(day)}): the times are not a clock's; raise datesPerCapture if they are`,
+    if (this.#keptDays === null && this.#captureDays.size === limit) {
+      throw new TooManyDatesError(
+        `rows on more than ${limit} dates, the last one on ${dateText(day)}: its clock was wrong at times`,
       );
     }
     this.#captureDays.add(day);
@@ -271,8 +300,7 @@ export class PacketFiles {
   #newFile(date: string | null): ParquetFile {
     const { batchId, create, parquet } = this.#options;
     const number = String(this.#files++).padStart(5, "0");
-    const folder = `${packetTable.partitionColumn}=${date ?? "__HIVE_DEFAULT_PARTITION__"}`;
-    return new ParquetFile(`${folder}/${batchId}-${number}.parquet`, date, parquet, create);
+    return new ParquetFile(`${packetFolder(date)}/${batchId}-${number}.parquet`, date, parquet, create);
   }
 }
 

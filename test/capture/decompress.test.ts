@@ -5,7 +5,7 @@ import { decompressed } from "../../src/capture/decompress.ts";
 import { readCapture } from "../../src/capture/read-capture.ts";
 import { RejectedError, SupersededError } from "../../src/errors.ts";
 import { nodeDecompressors } from "../../src/node/compression.ts";
-import { concatenated, filling, PcapMagic, pcap } from "../support/capture-builder.ts";
+import { concatenated, emptyPackets, filling, PcapMagic, pcap } from "../support/capture-builder.ts";
 import { captureFixtures, smallPcap } from "../support/capture-fixtures.ts";
 import { copyOf, inChunks, type Packet, readPackets } from "../support/read-packets.ts";
 import { rawBlock, skippableFrame, zstdFrame } from "../support/zstd-frames.ts";
@@ -123,7 +123,7 @@ describe("damaged compression", () => {
 
 describe("decompression bombs", () => {
   test("zero-length packets for ever are stopped by the ratio, once the floor is passed", async () => {
-    const bomb = gzipSync(concatenated(pcap({}, []), new Uint8Array(16 * MiB)), { level: 9 });
+    const bomb = gzipSync(concatenated(pcap({}, []), emptyPackets(16 * MiB)), { level: 9 });
     let packets = 0;
     const reading = readCapture(inChunks(bomb), nodeDecompressors, () => packets++, limits);
     await expect(reading).rejects.toThrow(RejectedError);
@@ -136,7 +136,7 @@ describe("decompression bombs", () => {
   });
 
   test("a bomb that comes in one chunk is judged by what was consumed of it", async () => {
-    const head = gzipSync(concatenated(pcap({}, []), new Uint8Array(16 * MiB)), { level: 9 });
+    const head = gzipSync(concatenated(pcap({}, []), emptyPackets(16 * MiB)), { level: 9 });
     const chunk = concatenated(head, filling(2 * MiB));
     let packets = 0;
     const reading = readCapture(inChunks(chunk), nodeDecompressors, () => packets++, limits);
@@ -145,7 +145,7 @@ describe("decompression bombs", () => {
   });
 
   test("below the floor any ratio passes: idle buses compress well", async () => {
-    const idle = gzipSync(concatenated(pcap({}, []), new Uint8Array(3 * MiB)));
+    const idle = gzipSync(concatenated(pcap({}, []), emptyPackets(3 * MiB)));
     expect((await read(inChunks(idle))).end.kind).toBe("complete");
   });
 

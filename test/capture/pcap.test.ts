@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import {
   byteOrders,
@@ -8,6 +9,7 @@ import {
   pcapHeader,
   pcapRecord,
 } from "../support/capture-builder.ts";
+import { fault, hasFaults } from "../support/faults.ts";
 import { readPackets } from "../support/read-packets.ts";
 
 describe.each(byteOrders)("pcap, %s", (order) => {
@@ -165,6 +167,43 @@ describe.each(byteOrders)("pcap, %s", (order) => {
     expect(reader.reader.push(filling(10))).toBe(false);
   });
 
+  test.each([
+    ["16-byte record headers", {}, 16],
+    ["nanoseconds", { magic: PcapMagic.nanoseconds }, 16],
+    ["24-byte record headers", { magic: PcapMagic.modified }, 24],
+    ["lengths in the other order", { minor: 2 }, 16],
+  ] as const)("a tail of zeros is damage at its first byte: %s", (_, header, headerLength) => {
+    const whole = pcap({ order, ...header }, [{ bytes: filling(5) }, { bytes: filling(6) }]);
+    for (const zeros of [headerLength, headerLength + 1, 4096]) {
+      const { end, packets } = readPackets(concatenated(whole, new Uint8Array(zeros)));
+      expect(end).toEqual({
+        kind: "damaged",
+        packets: 2,
+        offset: whole.length,
+        reason: expect.stringContaining(`record header of ${headerLength} zero bytes`) as string,
+      });
+      expect(packets).toHaveLength(2);
+    }
+  });
+
+  test("a capture of zeros behind its header is rejected there", () => {
+    const { end } = readPackets(concatenated(pcapHeader({ order }), new Uint8Array(4096)));
+    expect(end).toMatchObject({ kind: "rejected", offset: 24 });
+  });
+
+  test.each([
+    ["a second", { seconds: 1 }],
+    ["a fraction", { fraction: 1 }],
+    ["an original length", { originalLength: 1 }],
+    ["a byte", { bytes: filling(1) }],
+  ])("a record of zeros but for %s is a packet", (_, record) => {
+    const zeros = { seconds: 0, fraction: 0, bytes: new Uint8Array(0), ...record };
+    expect(readPackets(pcap({ order }, [zeros, { bytes: filling(3) }])).end).toEqual({
+      kind: "complete",
+      packets: 2,
+    });
+  });
+
   test("what is cut is named with the bytes that are there and the bytes that are missing", () => {
     const whole = pcap({ order }, [{ bytes: filling(10) }, { bytes: filling(10) }]);
     expect(readPackets(whole.subarray(0, 24 + 26 + 7)).end).toEqual({
@@ -184,5 +223,12 @@ describe.each(byteOrders)("pcap, %s", (order) => {
       offset: 0,
       reason: "pcap file header cut short: the capture ends after 10 of 24 bytes",
     });
+  });
+});
+
+describe.skipIf(!hasFaults)("an input of an earlier fault", () => {
+  test("three packets and 4,096 zero bytes are three packets, damaged at byte 213", () => {
+    const { end } = readPackets(new Uint8Array(readFileSync(fault("captures/zero-tail.pcap"))));
+    expect(end).toMatchObject({ kind: "damaged", packets: 3, offset: 213 });
   });
 });

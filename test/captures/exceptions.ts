@@ -34,6 +34,13 @@ export const countExceptions: readonly CountException[] = [
     reason:
       "the second record is damaged; tshark then guesses a variant with longer record headers and misreads both packets",
   },
+  {
+    capture: "tcpdump__bgp_vpn_rt-oobr.pcap",
+    expected: 38,
+    got: 1,
+    reason:
+      "37 record headers of zeros follow the first packet: an unwritten tail, which tshark reads as empty packets",
+  },
   { capture: "tcpdump__brcm-tag-prepend.pcap", expected: 0, got: 15, reason: unknownToTshark },
   { capture: "tcpdump__dsa.pcap", expected: 0, got: 8, reason: unknownToTshark },
   { capture: "tcpdump__hoobr_juniper3.pcap", expected: 0, got: 1, reason: unknownToTshark },

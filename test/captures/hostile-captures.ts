@@ -2,6 +2,7 @@ import { gzipSync } from "node:zlib";
 import {
   Bytes,
   concatenated,
+  emptyPackets,
   PcapngBlocks,
   pcap,
   pcapHeader,
@@ -33,9 +34,9 @@ function nestedTags(type: number, tag: Uint8Array): Uint8Array {
   );
 }
 
-/** Zeros behind a capture's beginning are packets without a byte, for ever. */
-function zerosAfter(header: Uint8Array, length: number): Uint8Array {
-  return concatenated(header, new Uint8Array(length));
+/** Packets without a byte behind a capture's beginning, for ever. */
+function emptyPacketsAfter(header: Uint8Array, length: number): Uint8Array {
+  return concatenated(header, emptyPackets(length));
 }
 
 export const hostileCaptures: readonly HostileCapture[] = [
@@ -96,7 +97,10 @@ export const hostileCaptures: readonly HostileCapture[] = [
       return concatenated(blocks.sectionHeader(), blocks.interfaceDescription(), ...packets);
     },
   },
-  { name: "bomb-of-empty-packets.pcap.gz", bytes: () => gzipSync(zerosAfter(pcapHeader({}), 256 * MiB)) },
+  {
+    name: "bomb-of-empty-packets.pcap.gz",
+    bytes: () => gzipSync(emptyPacketsAfter(pcapHeader({}), 256 * MiB)),
+  },
   {
     name: "bomb-of-large-packets.pcap.gz",
     bytes: () => {
@@ -106,7 +110,7 @@ export const hostileCaptures: readonly HostileCapture[] = [
   },
   {
     name: "bomb-in-a-bomb.pcap.gz",
-    bytes: () => gzipSync(gzipSync(zerosAfter(pcapHeader({}), 256 * MiB))),
+    bytes: () => gzipSync(gzipSync(emptyPacketsAfter(pcapHeader({}), 256 * MiB))),
   },
   {
     name: "bomb-of-zeros.pcap.zst",

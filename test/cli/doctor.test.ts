@@ -123,6 +123,17 @@ describe("doctor finds", () => {
     expect(found.map(({ check }) => check)).toEqual(["dead letters", "pipeline", "commits"]);
   });
 
+  test("a table of another purpose", async () => {
+    const other = await TestStack.open(cloud, "doctor-sales");
+    const log = cloud.s3.storage.bucket("lake");
+    const body = log.current("doctor/_delta_log/00000000000000000000.json")?.body.toString() ?? "";
+    const renamed = body.replaceAll('\\"vehicle_id\\"', '\\"shop\\"');
+    log.put("doctor-sales/_delta_log/00000000000000000000.json", new TextEncoder().encode(renamed), {});
+    const found = notOk(await diagnose(other.stack, healthy(other)));
+    expect(found.map(({ check }) => check)).toEqual(["table"]);
+    expect(found[0]?.found).toContain("is not a packets table: it lacks columns vehicle_id");
+  });
+
   test("a ledger that is ahead of its log, and a table that asks for more than we do", async () => {
     const other = await TestStack.open(cloud, "doctor-other");
     await other.ledger.advanceWatermark({ version: 7 });

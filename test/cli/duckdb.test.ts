@@ -3,12 +3,23 @@ import { join } from "node:path";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { expect, test } from "vitest";
 import { packetsOf } from "../../cli/duckdb.ts";
+import { packetTable } from "../../src/columns/packet-table.ts";
+import type { Metadata } from "../../src/delta/actions.ts";
+import { schemaString } from "../../src/delta/schema.ts";
 import { TableRefusedError } from "../../src/errors.ts";
 import { FolderObjectStore } from "../../src/local/folder-object-store.ts";
 import { inlineVector, storedVector } from "../support/deletion-vectors.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const DATE = "2026-03-01";
+
+const packets: Metadata = {
+  id: "i",
+  format: { provider: "parquet", options: {} },
+  schemaString: schemaString(packetTable),
+  partitionColumns: ["date"],
+  configuration: {},
+};
 
 function writeFile(
   folder: string,
@@ -34,7 +45,7 @@ test.each<[string, Readonly<Record<string, unknown[]>>[]]>([
 ])("columns that %s does not have are null, and of their type", async (_, files) => {
   const folder = temporaryFolder();
   const written = files.map((columns, i) => writeFile(folder, `${i}.parquet`, columns));
-  const connection = await packetsOf(folder, written, new FolderObjectStore(folder));
+  const connection = await packetsOf(folder, written, new FolderObjectStore(folder), packets);
   const rows = await connection.runAndReadAll(
     "select vehicle_id, date::varchar, module_device_id from packets order by all",
   );
@@ -55,7 +66,7 @@ test.each([
   const folder = join(temporaryFolder(), name, "table");
   const files = [writeFile(folder, "0.parquet", { packet_number: [1n] })];
   writeFile(join(folder, "..", "..", "axx", "table"), "0.parquet", { packet_number: [9n] });
-  const connection = await packetsOf(folder, files, new FolderObjectStore(folder));
+  const connection = await packetsOf(folder, files, new FolderObjectStore(folder), packets);
   const rows = await connection.runAndReadAll("select packet_number, date::varchar from packets");
   expect(rows.getRows()).toEqual([[1n, DATE]]);
   connection.closeSync();
@@ -81,7 +92,7 @@ test("a file's partition values are the log's, whatever its path and columns; wi
     file("4.parquet", { date: "1999-12-31", vehicle_id: "car 'x'" }, { ...numbers, vehicle_id: ["a", "b"] }),
     { ...file("5.parquet", { date: "2004-02-29" }, numbers), deletionVector },
   ];
-  const connection = await packetsOf(folder, files, new FolderObjectStore(folder));
+  const connection = await packetsOf(folder, files, new FolderObjectStore(folder), packets);
   const rows = await connection.runAndReadAll(
     "select date::varchar, vehicle_id, count(*)::int from packets group by all order by all",
   );
@@ -112,7 +123,7 @@ test("rows that deletion vectors delete are left out, whatever the folder's name
     { ...first, deletionVector: await storedVector(store, third, 1) },
     { ...second, path: second.path.replace("2=x", "2%3Dx"), deletionVector: inlineVector([0, 8]) },
   ];
-  const connection = await packetsOf(folder, files, store);
+  const connection = await packetsOf(folder, files, store, packets);
   const rows = async (where: string) => {
     const found = await connection.runAndReadAll(
       `select count(*)::int, sum(packet_number)::int, count(distinct date)::int from packets where ${where}`,
@@ -134,6 +145,7 @@ test("a deletion vector that cannot be read is told, and no row is given", async
     folder,
     [{ ...file, deletionVector: inlineVector([2]) }],
     new FolderObjectStore(folder),
+    packets,
   );
   await expect(opening).rejects.toThrow(TableRefusedError);
   await expect(opening).rejects.toThrow("has a deletion vector that cannot be read");

@@ -6,6 +6,7 @@ import { schemaFields, schemaUnion } from "../../src/delta/schema.ts";
 const ours: TableSchema = {
   name: "t",
   partitionColumn: "date",
+  identity: ["date"],
   columns: [
     { name: "date", type: "date", statistics: false, meaning: "the day" },
     { name: "n", type: "integer", statistics: true, meaning: "a number" },

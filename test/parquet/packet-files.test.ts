@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { packetTable } from "../../src/columns/packet-table.ts";
 import type { RowGroup } from "../../src/columns/row-group.ts";
 import { PacketRecord } from "../../src/decode/packet-record.ts";
-import { type PacketFileLimits, PacketFiles } from "../../src/parquet/packet-files.ts";
+import { type PacketFileLimits, PacketFiles, TooManyDatesError } from "../../src/parquet/packet-files.ts";
 import { fileColumns } from "../../src/parquet/parquet-file.ts";
 import { rowsOf } from "../support/column-values.ts";
 
@@ -358,12 +358,31 @@ describe("limits", () => {
     });
   });
 
-  test("a capture on too many dates is rejected with the number and the date", async () => {
+  test("a capture begun with the days it may have gives the other rows the null date, and counts them", async () => {
+    const recorder = new Recorder({ datesPerCapture: 1 });
+    recorder.packetFiles.begin(
+      { capture: "a", sourceId: "a", vehicleId: null, ingestedMs: 0 },
+      new Set([1, 2]),
+    );
+    [5, 1, 7, 2, 1, 5].forEach((day, i) => {
+      recorder.packetFiles.append(packet(i + 1, day, 10));
+    });
+    expect(recorder.packetFiles.undated).toBe(3);
+    await recorder.packetFiles.keep();
+    await recorder.kept("b", [5]);
+    expect(recorder.packetFiles.undated).toBe(0);
+    expect(await recorder.finished()).toEqual({
+      "date=__HIVE_DEFAULT_PARTITION__/batch-00000.parquet": ["a 1", "a 3", "a 6"],
+      "date=1970-01-02/batch-00001.parquet": ["a 2", "a 5"],
+      "date=1970-01-03/batch-00002.parquet": ["a 4"],
+      "date=1970-01-06/batch-00003.parquet": ["b 1"],
+    });
+  });
+
+  test("a capture on too many dates is an error of its own, after which it can be taken back", async () => {
     const recorder = new Recorder({ datesPerCapture: 3 });
     await recorder.kept("a", [0, 1, 2, 1, 0]);
-    await expect(recorder.write("b", [5, 6, 7, 5, 8])).rejects.toThrow(
-      /^packets on more than 3 different dates \(the last one on 1970-01-09\)/,
-    );
+    await expect(recorder.write("b", [5, 6, 7, 5, 8])).rejects.toThrow(TooManyDatesError);
     await recorder.packetFiles.takeBack();
     await recorder.kept("c", [8]);
     expect(

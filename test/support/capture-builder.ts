@@ -108,6 +108,11 @@ export function pcapRecord(header: PcapHeader, record: PcapRecord): Uint8Array {
   return out.raw(bytes).build();
 }
 
+/** Records of a little-endian pcap without one byte of packets: as many bytes of headers, all alike and none of zeros. */
+export function emptyPackets(bytes: number): Uint8Array {
+  return Buffer.alloc(bytes, pcapRecord({}, {}));
+}
+
 /** Code and value of a pcapng option. */
 export type Option = readonly [code: number, value: Uint8Array];
 

@@ -15,6 +15,7 @@ import { MemoryObjectStore } from "./memory-object-store.ts";
 export const smallTable: TableSchema = {
   name: "packets",
   partitionColumn: "date",
+  identity: ["date", "frame"],
   columns: [
     { name: "date", type: "date", meaning: "day", statistics: false },
     { name: "n", type: "long", meaning: "number", statistics: true },

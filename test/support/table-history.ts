@@ -77,7 +77,7 @@ export class TableHistory {
       version: 0,
       protocol: { minReaderVersion: 1, minWriterVersion: 2 },
       columns: base.map(({ name }) => name),
-      configuration: { "delta.dataSkippingStatsColumns": "n" },
+      configuration: { "delta.dataSkippingStatsColumns": "n", "deltacap.table": "history" },
       transactions: new Map(),
       domains: new Map(),
       files: new Map(),
@@ -266,7 +266,7 @@ export class TableHistory {
   /** Of the newest version, into this store; its path, null where there is one of that version already. */
   async #writeCheckpoint(table: ObjectStore): Promise<string | null> {
     const ports = { log: this.log, table, now: () => NOW, checkpointCompressor: null };
-    const result = await checkpointTable(ports, { interval: 1, always: true });
+    const result = await checkpointTable(ports, { interval: 1, always: true, schema: this.#schema() });
     if (result.outcome === "not due" && result.checkpoint === result.version) return null;
     if (result.outcome !== "written") throw new Error(`the checkpoint was ${JSON.stringify(result)}`);
     return `_delta_log/${commitFileName(result.version).replace(".json", ".checkpoint.parquet")}`;
@@ -334,7 +334,7 @@ export class TableHistory {
 
   #schema(): TableSchema {
     const more = Array.from({ length: this.#extraColumns }, (_, i) => extraColumn(i));
-    return { name: "history", partitionColumn: "date", columns: [...base, ...more] };
+    return { name: "history", partitionColumn: "date", identity: ["date", "n"], columns: [...base, ...more] };
   }
 
   #statistics({ values, columns }: ModelFile) {
