@@ -80,9 +80,11 @@ export async function* findFiles(
   const root = resolve(path);
   try {
     const found = await stat(root);
+    const excluded = await statIfThere(leaveOut);
     if (found.isFile()) yield { path: root, key: basename(root), size: found.size };
-    else if (found.isDirectory()) yield* walk(root, root, resolve(leaveOut), onPassedOver);
-    else onPassedOver({ path: root, reason: kindOf(found) });
+    else if (found.isDirectory()) {
+      if (!isSame(found, excluded)) yield* walk(root, root, excluded, onPassedOver);
+    } else onPassedOver({ path: root, reason: kindOf(found) });
   } catch (error) {
     if (isNotFound(error)) throw translated(error, `cannot read ${root}`);
     onPassedOver({ path: root, reason: refusal(error) });
@@ -92,10 +94,9 @@ export async function* findFiles(
 async function* walk(
   folder: string,
   root: string,
-  leaveOut: string,
+  leaveOut: Stats | null,
   onPassedOver: (passedOver: PassedOver) => void,
 ): AsyncIterable<FoundFile> {
-  if (folder === leaveOut) return;
   let names: Buffer[];
   try {
     // As bytes: a name that is no UTF-8 would come back as another one, under which there is nothing.
@@ -111,7 +112,7 @@ async function* walk(
       onPassedOver({ path, reason: "its name is no UTF-8, and the table's column capture is: rename it" });
       continue;
     }
-    const found = await describe(path);
+    const found = await describe(path, leaveOut);
     if (found === "folder") yield* walk(path, root, leaveOut, onPassedOver);
     else if (typeof found === "string") onPassedOver({ path, reason: found });
     else if (found !== null) yield { path, key: relative(root, path).split(sep).join("/"), size: found.size };
@@ -123,11 +124,14 @@ function decoded(bytes: Buffer): { readonly name: string; readonly isUtf8: boole
   return { name, isUtf8: Buffer.from(name).equals(bytes) };
 }
 
-/** A file's size, "folder", or why it is passed over; null where it vanished since it was listed. */
-async function describe(path: string): Promise<{ readonly size: number } | "folder" | string | null> {
+/** A file's size, "folder", or why it is passed over; null for `leaveOut`, and for what vanished since it was listed. */
+async function describe(
+  path: string,
+  leaveOut: Stats | null,
+): Promise<{ readonly size: number } | "folder" | string | null> {
   try {
     const itself = await lstat(path);
-    if (itself.isDirectory()) return "folder";
+    if (itself.isDirectory()) return isSame(itself, leaveOut) ? null : "folder";
     if (!itself.isSymbolicLink()) return itself.isFile() ? itself : kindOf(itself);
     const target = await statIfThere(path);
     if (target === null) return "a link to nowhere";
@@ -136,6 +140,11 @@ async function describe(path: string): Promise<{ readonly size: number } | "fold
   } catch (error) {
     return isNotFound(error) ? null : refusal(error);
   }
+}
+
+/** By device and number, since a link or another spelling leads to the same folder by another path. */
+function isSame(found: Stats, other: Stats | null): boolean {
+  return other !== null && found.dev === other.dev && found.ino === other.ino;
 }
 
 async function statIfThere(path: string): Promise<Stats | null> {

@@ -59,6 +59,21 @@ describe("files below a path", () => {
     expect(await found(folder, join(folder, "table"))).toEqual(["a/x/y.pcap", "b/10.pcap", "b/2.pcap"]);
   });
 
+  test.each([
+    ["the folder itself", "data/table"],
+    ["a link to it", "link"],
+    ["a path through a link", "data-link/table"],
+  ])("the table's folder is left out, named by %s", async (_, name) => {
+    await put("data/a.pcap");
+    await put("data/table/c.parquet");
+    await symlink(join(folder, "data/table"), join(folder, "link"));
+    await symlink(join(folder, "data"), join(folder, "data-link"));
+    for (const path of ["data", "data-link"]) {
+      expect(await found(join(folder, path), join(folder, name))).toEqual(["a.pcap"]);
+    }
+    expect(await found(join(folder, "data/table"), join(folder, name))).toEqual([]);
+  });
+
   test("a file alone has its own name as key", async () => {
     expect(await found(await put("car7/a.pcap"))).toEqual(["a.pcap"]);
   });
