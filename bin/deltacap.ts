@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { App, Validations } from "aws-cdk-lib";
 import { AwsSolutionsChecks } from "cdk-nag";
-import { configurationFrom, givenIn } from "../lib/configuration.ts";
 import { DeltacapStack } from "../lib/deltacap-stack.ts";
+import { configurationFrom, givenIn } from "../lib/given-settings.ts";
 
 /**
  * `cdk deploy`: one stack, configured by the context `deltacap` in cdk.json, or by `--context deltacap:NAME=VALUE`. Another one

@@ -72,9 +72,18 @@ function checksOf({ settings }: DeployedStack): [string, Check][] {
 const ok = (found: string): Found => ({ state: "ok", found });
 const problem = (found: string, advice: string): Found => ({ state: "problem", found, advice });
 
+function missingBucket(setting: string, name: string): Found {
+  return problem(
+    `the bucket ${name} does not exist`,
+    `make the bucket, or set ${setting} to one that exists and deploy again`,
+  );
+}
+
 function captureBucket(name: string): Check {
   return async ({ settings: { hashContent } }, resources) => {
-    const { kms, versioned } = await resources.bucket(name);
+    const facts = await resources.bucket(name);
+    if (facts === null) return missingBucket("captureBucket", name);
+    const { kms, versioned } = facts;
     if (kms && !hashContent) {
       return problem(
         "it is encrypted by KMS, and captures are told apart by eTag, which then differs with every upload of the same content",
@@ -156,8 +165,9 @@ const deadLetters: Check = async ({ settings, clients }) => {
 
 const tableBucket: Check = async ({ settings, clients }, resources) => {
   const { location } = deployedTable(clients, settings);
-  const { versioned } = await resources.bucket(location.bucket);
-  if (versioned) return ok("it keeps versions: what is deleted by mistake can be brought back");
+  const facts = await resources.bucket(location.bucket);
+  if (facts === null) return missingBucket("tableBucket", location.bucket);
+  if (facts.versioned) return ok("it keeps versions: what is deleted by mistake can be brought back");
   return ok("it keeps no versions: what is deleted by mistake is gone");
 };
 

@@ -9,6 +9,7 @@ import { REFERENCE_DAYS } from "./consistency.ts";
 import { KEY_ACTIONS } from "./customer-key.ts";
 import { dataBucketProps } from "./data-bucket.ts";
 import { MessageQueue } from "./message-queue.ts";
+import { encodedForFilter } from "./notification-filter.ts";
 import { allow, allowObjects } from "./object-access.ts";
 
 export interface CaptureIntakeProps {
@@ -150,8 +151,8 @@ export class CaptureIntake extends Construct {
     const destination = new SqsDestination(this.queue);
     for (const suffix of suffixes.length === 0 ? [undefined] : suffixes) {
       bucket.addEventNotification(EventType.OBJECT_CREATED, destination, {
-        ...(prefix === "" ? {} : { prefix }),
-        ...(suffix === undefined ? {} : { suffix }),
+        ...(prefix === "" ? {} : { prefix: encodedForFilter(prefix) }),
+        ...(suffix === undefined ? {} : { suffix: encodedForFilter(suffix) }),
       });
     }
     const handler = Stack.of(this).node.tryFindChild(NOTIFICATIONS_HANDLER);
@@ -176,9 +177,9 @@ function acknowledgeNotificationsHandler(handler: IConstruct): void {
 }
 
 function filtersOf(prefix: string, suffixes: readonly string[]): { name: string; value: string }[][] {
-  const beginning = prefix === "" ? [] : [{ name: "prefix", value: prefix }];
+  const beginning = prefix === "" ? [] : [{ name: "prefix", value: encodedForFilter(prefix) }];
   if (suffixes.length === 0) return [beginning];
-  return suffixes.map((suffix) => [...beginning, { name: "suffix", value: suffix }]);
+  return suffixes.map((suffix) => [...beginning, { name: "suffix", value: encodedForFilter(suffix) }]);
 }
 
 /** A server access log would be a third bucket with a record for each of a fleet's requests. */

@@ -23,6 +23,9 @@ export function checkConsistency(configuration: DeltacapConfiguration): void {
     overlappingFolders(configuration),
     overlappingSuffixes(configuration),
     keysOfNoBucket(configuration),
+    batchWithoutWindow(configuration),
+    halfOfVpc(configuration),
+    logTableOfNoLogStore(configuration),
   ].filter((problem) => problem !== null);
   if (problems.length > 0)
     throw new Error(`the configuration contradicts itself:\n  ${problems.join("\n  ")}`);
@@ -67,4 +70,27 @@ function keysOfNoBucket(configuration: DeltacapConfiguration): string | null {
   return given === null
     ? null
     : `${given} is given, but no existing bucket that it encrypts: use the setting key for buckets of the stack`;
+}
+
+/** Lambda's limit of a batch that is not waited for. */
+const MAX_BATCH_WITHOUT_WINDOW = 10;
+
+/** Lambda refuses the event source, after half of the stack is made. */
+function batchWithoutWindow({ batchSize, batchWindowSeconds }: DeltacapConfiguration): string | null {
+  if (batchWindowSeconds > 0 || batchSize <= MAX_BATCH_WITHOUT_WINDOW) return null;
+  return `batchSize is ${batchSize} and batchWindowSeconds is 0, but Lambda gathers more than ${MAX_BATCH_WITHOUT_WINDOW} messages only within a window: set batchWindowSeconds to 1 or more, or batchSize to ${MAX_BATCH_WITHOUT_WINDOW} or less`;
+}
+
+function halfOfVpc({ vpcSubnetIds, vpcSecurityGroupIds }: DeltacapConfiguration): string | null {
+  if ((vpcSubnetIds.length === 0) === (vpcSecurityGroupIds.length === 0)) return null;
+  const [given, missing] =
+    vpcSubnetIds.length === 0
+      ? ["vpcSecurityGroupIds", "vpcSubnetIds"]
+      : ["vpcSubnetIds", "vpcSecurityGroupIds"];
+  return `${given} is given without ${missing}: Lambda needs both to place a function in a VPC`;
+}
+
+function logTableOfNoLogStore({ logStore, logTable }: DeltacapConfiguration): string | null {
+  if (logStore === "dynamodb" || logTable === "") return null;
+  return `logTable is ${logTable}, but logStore is ${logStore}, which uses no DynamoDB table: other writers of that log store would overwrite commits. Set logStore to dynamodb, or logTable to ""`;
 }

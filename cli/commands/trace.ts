@@ -1,5 +1,6 @@
 import { captureVersions } from "../../src/aws/capture-objects.ts";
 import { type Command, ExitCode, onlyPositional } from "../command.ts";
+import { quoted } from "../duckdb.ts";
 import { count } from "../progress.ts";
 import { fateOf, idOf, objectUri, type SourceFate } from "../source-fate.ts";
 import { type DeployedStack, type OpenStack, stackOf, stackOptions, stackOptionsHelp } from "../stack.ts";
@@ -29,8 +30,8 @@ Exits 0 when the newest version is in the table, or holds no packet; 1 when it i
       terminal.out(options.json === true ? `${JSON.stringify(line)}\n` : described(line));
     }
     if (traces.length === 0 && options.json !== true) {
-      terminal.out(`${capture} is not in S3: it was deleted, has expired, or is called otherwise.
-If its rows are in the table, they tell its id: select distinct source_id from packets where capture = '${capture}'\n`);
+      terminal.out(`${capture} is not in S3: it was deleted, has expired, or is stored under another key.
+If its rows are in the table, this query finds its id: select distinct source_id from packets where capture = ${quoted(capture)}\n`);
     }
     const [newest] = traces;
     return newest !== undefined && isWhole(newest) ? ExitCode.ok : ExitCode.captures;

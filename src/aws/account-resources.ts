@@ -6,7 +6,7 @@ import {
 } from "@aws-sdk/client-s3";
 import { GetQueueAttributesCommand } from "@aws-sdk/client-sqs";
 import type { AwsClients } from "./clients.ts";
-import { translated } from "./errors.ts";
+import { isBucketMissing, translated } from "./errors.ts";
 
 export interface BucketFacts {
   /** Whether it keeps the versions that it replaces. */
@@ -50,11 +50,16 @@ export class AccountResources {
     this.#clients = clients;
   }
 
-  async bucket(name: string): Promise<BucketFacts> {
+  /** Returns null where there is no such bucket. */
+  async bucket(name: string): Promise<BucketFacts | null> {
     const { s3 } = this.#clients;
     const versioning = await asked("s3:GetBucketVersioning", name, () =>
-      s3.send(new GetBucketVersioningCommand({ Bucket: name })),
+      s3.send(new GetBucketVersioningCommand({ Bucket: name })).catch((error: unknown) => {
+        if (isBucketMissing(error)) return null;
+        throw error;
+      }),
     );
+    if (versioning === null) return null;
     const encryption = await asked("s3:GetEncryptionConfiguration", name, () =>
       s3.send(new GetBucketEncryptionCommand({ Bucket: name })),
     );

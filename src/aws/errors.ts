@@ -19,6 +19,11 @@ export function isNotFound(error: unknown): boolean {
   return failure?.status === 404 && failure.name !== "NoSuchBucket" && failure.name !== "NoSuchUpload";
 }
 
+/** There is no such bucket in any account. */
+export function isBucketMissing(error: unknown): boolean {
+  return failureOf(error)?.name === "NoSuchBucket";
+}
+
 /** A condition (`If-None-Match`, `If-Match`) does not hold. */
 export function isPreconditionFailed(error: unknown): boolean {
   return failureOf(error)?.status === 412;

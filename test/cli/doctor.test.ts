@@ -151,6 +151,18 @@ describe("doctor finds", () => {
   });
 });
 
+test("an existing bucket that does not exist is a problem with its setting named", async () => {
+  const found = await withChanged({ bucket: async () => null });
+  expect(found).toMatchObject([
+    { check: `capture bucket ${stack.bucket}`, advice: expect.stringContaining("captureBucket") as string },
+    { check: "table bucket", advice: expect.stringContaining("tableBucket") as string },
+  ]);
+  for (const { state, found: what } of found) {
+    expect(state).toBe("problem");
+    expect(what).toContain("does not exist");
+  }
+});
+
 test("a check that is not permitted is told as not carried out, and the others are", async () => {
   const denied = () => Promise.reject(new RetryableError("s3:GetBucketNotification failed: AccessDenied"));
   expect(await withChanged({ notifications: denied })).toEqual([
@@ -167,6 +179,7 @@ test("the account tells buckets, notifications, queues and tables", async () => 
   const resources = new AccountResources(clients);
   const bucket = cloud.s3.storage.bucket(stack.bucket);
   expect(await resources.bucket(stack.bucket)).toEqual({ versioned: false, kms: false });
+  expect(await resources.bucket("nobody-made-this")).toBe(null);
   Object.assign(bucket, { versioned: true, encryption: "aws:kms" });
   expect(await resources.bucket(stack.bucket)).toEqual({ versioned: true, kms: true });
   const none = { queues: [], topics: [], eventBridge: false };

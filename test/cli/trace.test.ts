@@ -80,6 +80,10 @@ describe("trace tells of a capture that was", () => {
   test("never uploaded: that it is not there, with exit code 1", async () => {
     expect(await traced(uri("car-1/a b+c"))).toEqual({ code: 1, lines: [] });
     expect((await stack.deltacap("trace", uri("nowhere"))).out).toContain("is not in S3");
+    // The query is pasted as it is printed.
+    expect((await stack.deltacap("trace", uri("o'hara/a.pcap"))).out).toContain(
+      `where capture = '${uri("o''hara/a.pcap")}'`,
+    );
   });
 });
 

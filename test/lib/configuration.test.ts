@@ -1,13 +1,9 @@
 import { readFileSync } from "node:fs";
 import { App } from "aws-cdk-lib";
 import { describe, expect, test } from "vitest";
-import {
-  configurationDefaults,
-  configurationFrom,
-  type DeltacapConfiguration,
-  givenIn,
-} from "../../lib/configuration.ts";
+import { configurationDefaults, type DeltacapConfiguration } from "../../lib/configuration.ts";
 import { checkConsistency } from "../../lib/consistency.ts";
+import { configurationFrom, givenIn } from "../../lib/given-settings.ts";
 
 const contradiction = (given: Partial<DeltacapConfiguration>) => () =>
   checkConsistency(configurationFrom(given));
@@ -42,7 +38,7 @@ test("the context of the command line goes over that of cdk.json, setting by set
 
 test("every problem is named at once, with the value and what it may be", () => {
   expect(() => configurationFrom({ batchSise: 5, batchSize: 0, vacuum: "perhaps", logDays: 8 })).toThrow(
-    /there is no setting batchSise: it may be .*batchSize[\s\S]*vacuum is "perhaps": a boolean[\s\S]*batchSize is 0: from 1 to 10000[\s\S]*logDays is 8: one of 1, 3, 5/,
+    /there is no setting batchSise: did you mean batchSize\?[\s\S]*vacuum is "perhaps": a boolean[\s\S]*batchSize is 0: from 1 to 10000[\s\S]*logDays is 8: one of 1, 3, 5/,
   );
 });
 
@@ -75,6 +71,10 @@ test.each<[string, unknown]>([
   ["batchSize", -1],
   ["alarmEmail", "nobody"],
   ["permissionsBoundary", "boundary"],
+  ["vpcSubnetIds", ["vpc-0a1b2c3d"]],
+  ["vpcSecurityGroupIds", ["default"]],
+  // S3 takes a hundred notifications of a bucket.
+  ["captureSuffixes", Array.from({ length: 101 }, (_, n) => `.${n}`)],
 ])("%s may not be %j", (name, value) => {
   expect(() => configurationFrom({ [name]: value })).toThrow(name);
 });
@@ -123,6 +123,27 @@ describe("refused before anything is deployed", () => {
     );
     expect(contradiction({ captureSuffixes: [".gz", ".gz"] })).toThrow("overlap");
     expect(contradiction({ captureSuffixes: [".pcap", ".pcapng"] })).not.toThrow();
+  });
+
+  test("a batch that Lambda gathers only within a window, with both settings named", () => {
+    const both =
+      /batchSize is 11 and batchWindowSeconds is 0.*batchWindowSeconds to 1 or more, or batchSize to 10/;
+    expect(contradiction({ batchSize: 11, batchWindowSeconds: 0 })).toThrow(both);
+    expect(contradiction({ batchSize: 10, batchWindowSeconds: 0 })).not.toThrow();
+    expect(contradiction({ batchSize: 10_000, batchWindowSeconds: 1 })).not.toThrow();
+  });
+
+  test("half of a place in a VPC", () => {
+    const [vpcSubnetIds, vpcSecurityGroupIds] = [["subnet-0a1b2c3d"], ["sg-0a1b2c3d"]];
+    expect(contradiction({ vpcSubnetIds })).toThrow("without vpcSecurityGroupIds");
+    expect(contradiction({ vpcSecurityGroupIds })).toThrow("without vpcSubnetIds");
+    expect(contradiction({ vpcSubnetIds, vpcSecurityGroupIds })).not.toThrow();
+  });
+
+  test("a log store's table where the log store uses none", () => {
+    expect(contradiction({ logStore: "conditional", logTable: "delta-log" })).toThrow(
+      "logTable is delta-log",
+    );
   });
 
   test("keys of buckets that are not given", () => {

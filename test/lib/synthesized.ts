@@ -2,8 +2,9 @@ import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { App } from "aws-cdk-lib";
-import { configurationFrom, type DeltacapConfiguration } from "../../lib/configuration.ts";
+import type { DeltacapConfiguration } from "../../lib/configuration.ts";
 import { DeltacapStack } from "../../lib/deltacap-stack.ts";
+import { configurationFrom } from "../../lib/given-settings.ts";
 
 /** What a test looks at of a resource. */
 export interface Resource {
