@@ -38,7 +38,6 @@ export class Converter extends Construct {
     intake.grantSend(engine.role, intake.deadLetters);
     table.grantConvert(engine.role);
     manifests.grantSend(engine.role, manifests.queue);
-    manifests.grantSend(engine.role, manifests.deadLetters);
     this.eventSource = new EventSourceMapping(this, "Captures", {
       target: this.function,
       eventSourceArn: intake.queue.queueArn,

@@ -20,7 +20,7 @@ export interface CustomerKeyProps {
 }
 
 /**
- * A key of the customer's own for buckets, queues, tables and the alarms' topic. S3 may use it to send to an encrypted queue and
+ * A key of the customer's own for buckets, queues, tables, logs and the alarms' topic. S3 may use it to send to an encrypted queue and
  * CloudWatch to publish to an encrypted topic: without these statements the notifications are lost without an error anywhere.
  */
 export class CustomerKey extends Construct {
@@ -36,8 +36,9 @@ export class CustomerKey extends Construct {
       description: "Deltacap: captures, table, queues",
       enableKeyRotation: true,
       // Without the key nothing that was stored can be read again.
-      removalPolicy: RemovalPolicy.RETAIN,
+      removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     });
+    key.addToResourcePolicy(this.#logsStatement());
     for (const service of ["s3.amazonaws.com", "cloudwatch.amazonaws.com"]) {
       key.addToResourcePolicy(
         new PolicyStatement({
@@ -50,5 +51,21 @@ export class CustomerKey extends Construct {
       );
     }
     this.key = key;
+  }
+
+  /** CloudWatch Logs refuses to make an encrypted log group until the key's policy names it. */
+  #logsStatement(): PolicyStatement {
+    const { partition, region, account } = Stack.of(this);
+    return new PolicyStatement({
+      sid: "Logs",
+      principals: [new ServicePrincipal(`logs.${region}.amazonaws.com`)],
+      actions: KEY_ACTIONS,
+      resources: ["*"],
+      conditions: {
+        ArnLike: {
+          "kms:EncryptionContext:aws:logs:arn": `arn:${partition}:logs:${region}:${account}:log-group:*`,
+        },
+      },
+    });
   }
 }

@@ -1,4 +1,4 @@
-import { Aws, CfnOutput, Stack, type StackProps } from "aws-cdk-lib";
+import { Aws, CfnOutput, Stack, type StackProps, Tags } from "aws-cdk-lib";
 import { ManagedPolicy, PermissionsBoundary } from "aws-cdk-lib/aws-iam";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import type { Construct } from "constructs";
@@ -9,6 +9,7 @@ import type { DeltacapConfiguration } from "./configuration.ts";
 import { checkConsistency, visibilitySeconds } from "./consistency.ts";
 import { Converter } from "./converter.ts";
 import { CustomerKey } from "./customer-key.ts";
+import { logCdkFunctions, placeInVpc } from "./every-function.ts";
 import { LakeTable } from "./lake-table.ts";
 import { Maintenance } from "./maintenance.ts";
 import { ManifestQueue } from "./manifest-queue.ts";
@@ -27,7 +28,7 @@ export class DeltacapStack extends Stack {
   constructor(scope: Construct, id: string, { configuration, assets, ...props }: DeltacapStackProps) {
     super(scope, id, props);
     checkConsistency(configuration);
-    const { messageBytes } = configuration;
+    const { messageBytes, alarmEmail, runbookUrl, glueDatabase } = configuration;
     const keyProps = keyOf(this, configuration);
 
     const intake = new CaptureIntake(this, "Intake", {
@@ -53,7 +54,8 @@ export class DeltacapStack extends Stack {
     const manifests = new ManifestQueue(this, "ManifestQueue", { messageBytes, ...keyProps });
 
     const settings = settingsOf(configuration, { intake, table, manifests });
-    const functions = { assets, environment: environmentOf(settings), logDays: configuration.logDays };
+    const logs = { logDays: configuration.logDays, ...keyProps };
+    const functions = { assets, environment: environmentOf(settings), ...logs };
     const converter = new Converter(this, "Converter", {
       ...functions,
       intake,
@@ -83,7 +85,6 @@ export class DeltacapStack extends Stack {
       vacuum: configuration.vacuum,
     });
 
-    const { alarmEmail, runbookUrl, glueDatabase } = configuration;
     const observability = new Observability(this, "Observability", {
       captureQueue: intake.queue,
       captureDeadLetters: intake.deadLetters,
@@ -101,7 +102,8 @@ export class DeltacapStack extends Stack {
     });
     new ReadingOutputs(this, "Reading", { table, ...(glueDatabase === "" ? {} : { glueDatabase }) });
     this.#outputs({ intake, table, manifests, converter, committer, maintenance, observability }, settings);
-    this.#bound(configuration.permissionsBoundary);
+    logCdkFunctions(this, logs);
+    this.#constrain(configuration);
   }
 
   /** By these names the command line finds what it is to look at; and every setting of the functions is among them. */
@@ -127,6 +129,17 @@ export class DeltacapStack extends Stack {
       DashboardName: observability.dashboard.dashboardName,
     };
     for (const [name, value] of Object.entries(outputs)) new CfnOutput(this, name, { value });
+  }
+
+  /** Applies what an account demands of every resource. */
+  #constrain({ vpcSubnetIds, vpcSecurityGroupIds, permissionsBoundary, tags }: DeltacapConfiguration): void {
+    if (vpcSubnetIds.length > 0)
+      placeInVpc(this, { subnetIds: vpcSubnetIds, securityGroupIds: vpcSecurityGroupIds });
+    this.#bound(permissionsBoundary);
+    for (const tag of tags) {
+      const at = tag.indexOf("=");
+      Tags.of(this).add(tag.slice(0, at), tag.slice(at + 1));
+    }
   }
 
   /** Roles of CDK's own functions included: where roles without the boundary are forbidden, one is enough to fail. */

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { Duration, RemovalPolicy } from "aws-cdk-lib";
+import { Duration } from "aws-cdk-lib";
 import { PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import {
   Architecture,
@@ -9,16 +9,15 @@ import {
   LoggingFormat,
   Runtime,
 } from "aws-cdk-lib/aws-lambda";
-import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
+import { type FunctionLogProps, functionLog } from "./function-log.ts";
 
 /** What all functions have in common; a stack says it once. */
-export interface FunctionCommons {
+export interface FunctionCommons extends FunctionLogProps {
   /** Folder with `converter`, `committer` and `maintenance`, as `npm run build` makes it. */
   readonly assets: string;
   /** See `environmentOf` in src/settings.ts. */
   readonly environment: Readonly<Record<string, string>>;
-  readonly logDays: number;
 }
 
 export interface EngineFunctionProps extends FunctionCommons {
@@ -43,10 +42,7 @@ export class EngineFunction extends Construct {
     const folder = join(props.assets, props.name);
     if (!existsSync(join(folder, "index.js")) && !existsSync(join(folder, "index.mjs")))
       throw new Error(`${folder} holds no index.js: run "npm run build" first`);
-    const logGroup = new LogGroup(this, "Log", {
-      retention: props.logDays as RetentionDays,
-      removalPolicy: RemovalPolicy.DESTROY,
-    });
+    const logGroup = functionLog(this, "Log", props);
     this.role = new Role(this, "Role", {
       assumedBy: new ServicePrincipal("lambda.amazonaws.com"),
       description: `Deltacap: ${props.description}`,

@@ -85,6 +85,8 @@ export class LakeTable extends Construct {
   grantConvert(role: IRole): void {
     // Reading back tells whether a put whose reply was lost is our own.
     this.#allowObjects(role, ["s3:PutObject", "s3:AbortMultipartUpload", "s3:GetObject"], "");
+    // Captures are hostile input: the code that parses them must not be able to write a version.
+    this.#denyLog(role, "s3:PutObject");
     this.#allowLedger(role, ["dynamodb:BatchGetItem", "dynamodb:PutItem"]);
   }
 
@@ -97,7 +99,6 @@ export class LakeTable extends Construct {
       "dynamodb:BatchGetItem",
       "dynamodb:BatchWriteItem",
       "dynamodb:GetItem",
-      "dynamodb:PutItem",
       "dynamodb:UpdateItem",
     ]);
   }
@@ -109,15 +110,14 @@ export class LakeTable extends Construct {
     this.#allowObjects(role, ["s3:PutObject", "s3:AbortMultipartUpload"], written);
     if (vacuum) {
       this.#allowObjects(role, ["s3:DeleteObject"], "");
-      role.addToPrincipalPolicy(
-        new PolicyStatement({
-          effect: Effect.DENY,
-          actions: ["s3:DeleteObject"],
-          resources: [this.bucket.arnForObjects(`${this.prefix}/_delta_log/*`)],
-        }),
-      );
+      this.#denyLog(role, "s3:DeleteObject");
     }
     this.#allowLog(role);
+  }
+
+  #denyLog(role: IRole, action: string): void {
+    const resources = [this.bucket.arnForObjects(`${this.prefix}/_delta_log/*`)];
+    role.addToPrincipalPolicy(new PolicyStatement({ effect: Effect.DENY, actions: [action], resources }));
   }
 
   #allowObjects(role: IRole, actions: string[], path: string): void {
@@ -168,14 +168,17 @@ function ledgerTable(scope: Construct, key: IKey | undefined): Table {
   return table;
 }
 
-/** Both tables hold an item for each of something that comes in bursts, and DynamoDB forgets items by `expireTime`. */
+/**
+ * Both tables hold an item for each of something that comes in bursts, and DynamoDB forgets items by `expireTime`. Neither is protected
+ * from deletion: CloudFormation could then not take back a first deployment that failed. Point-in-time recovery keeps a backup of a
+ * deleted table for 35 days, and neither table has the only copy of a row.
+ */
 function tableProps(key: IKey | undefined): Omit<TableProps, "partitionKey"> {
   return {
     billingMode: BillingMode.PAY_PER_REQUEST,
     timeToLiveAttribute: "expireTime",
     pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
-    deletionProtection: true,
-    removalPolicy: RemovalPolicy.RETAIN,
+    removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     ...(key === undefined
       ? { encryption: TableEncryption.DEFAULT }
       : { encryption: TableEncryption.CUSTOMER_MANAGED, encryptionKey: key }),
