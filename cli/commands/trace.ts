@@ -1,6 +1,6 @@
 import { captureVersions } from "../../src/aws/capture-objects.ts";
 import { type Command, ExitCode, onlyPositional } from "../command.ts";
-import { quoted } from "../duckdb.ts";
+import { quoted } from "../duckdb-types.ts";
 import { count } from "../progress.ts";
 import { fateOf, idOf, objectUri, type SourceFate } from "../source-fate.ts";
 import { type DeployedStack, type OpenStack, stackOf, stackOptions, stackOptionsHelp } from "../stack.ts";
