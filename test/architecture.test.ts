@@ -69,6 +69,11 @@ const breaking: Readonly<Record<string, readonly [path: string, text: string, li
     ["src/local/a.ts", 'import { S3Client } from "@aws-sdk/client-s3";', 1],
     ["lib/a.ts", 'import { Logger } from "@aws-lambda-powertools/logger";', 1],
   ],
+  "Parquet is read by src/parquet/reader only": [
+    ["src/delta/a.ts", 'import { parquetRead } from "hyparquet";', 1],
+    ["cli/a.ts", 'import { compressors } from "hyparquet-compressors";', 1],
+    ["src/parquet/a.ts", 'import { compressors } from "hyparquet-compressors";', 1],
+  ],
   "CDK in lib and bin only": [["lambdas/a.ts", 'import { Stack } from "aws-cdk-lib";', 1]],
   "lib and bin read src/settings.ts and nothing else of src": [
     ["lib/a.ts", 'import { packetTable } from "../src/columns/packet-table.ts";', 1],

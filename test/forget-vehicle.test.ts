@@ -227,7 +227,7 @@ test("a file that cannot be read is named as one that may still have rows, and t
   const result = await forget("car-1");
   expect(result.rows).toBe(4);
   expect(result.remaining).toEqual([
-    { path: first?.path, reason: expect.stringContaining("cannot be read as Parquet") },
+    { path: first?.path, reason: expect.stringContaining("is damaged, at byte") },
   ]);
 });
 

@@ -9,6 +9,7 @@ trust_phase() {
   spark_begins histories.py
   check 'tables that Spark changed: append, or refuse by name' spark_check their_tables.py
   check 'random histories: Spark and deltalake read what the model says' spark_ends histories.py
+  parquet_checks
   rewriting_checks
   checkpoint_checks
 }

@@ -1,5 +1,5 @@
-import { parquetMetadata, type RowGroup } from "hyparquet";
 import type { RowGroupCheck } from "../parquet/nested-writer.ts";
+import { type ParquetFooter, parseFooter, type RowGroup, TRAILER_BYTES } from "../parquet/reader/footer.ts";
 import type { Action } from "./actions.ts";
 import { checkpointBatches } from "./checkpoint.ts";
 import { checkpointRow, checkpointSchema } from "./checkpoint-schema.ts";
@@ -34,14 +34,14 @@ export class CheckpointCheck {
         `row group ${this.#rowGroups.length} of ${this.#name} is read back as ${read}, and ${written} was written. The checkpoint was not put; this is a bug: please report it`,
       );
     }
-    const [group] = parquetMetadata(arrayBuffer(file)).row_groups;
+    const [group] = footerOf(file).rowGroups;
     // The magic number stands before it there.
     if (group !== undefined) this.#rowGroups.push(moved(group, offset - 4));
   };
 
   /** `footer`: the end of the file. Every row group must stand there as it was when it was read back. */
   checkFooter(footer: Uint8Array): void {
-    const { row_groups: found } = parquetMetadata(arrayBuffer(footer));
+    const { rowGroups: found } = footerOf(footer);
     if (stringifyJson(found) === stringifyJson(this.#rowGroups)) return;
     throw new Error(
       `the footer of ${this.#name} tells of ${found.length} row groups, and not as they were written, ${this.#rowGroups.length} of them. The checkpoint was not put; this is a bug: please report it`,
@@ -49,22 +49,16 @@ export class CheckpointCheck {
   }
 }
 
-function arrayBuffer(bytes: Uint8Array): ArrayBuffer {
-  return bytes.slice().buffer as ArrayBuffer;
+/** Of a file, or of its end alone. */
+function footerOf(bytes: Uint8Array): ParquetFooter {
+  const trailer = bytes.length - TRAILER_BYTES;
+  const length = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getUint32(trailer, true);
+  return parseFooter(bytes.subarray(trailer - length, trailer), trailer - length);
 }
 
 /** With the offsets that the row group has `by` bytes further on. */
-function moved(group: RowGroup, by: number): RowGroup {
-  const columns = group.columns.map((column) => {
-    const { meta_data: metadata } = column;
-    if (metadata === undefined) return column;
-    return {
-      ...column,
-      meta_data: { ...metadata, data_page_offset: metadata.data_page_offset + BigInt(by) },
-    };
-  });
-  const { file_offset: offset } = group;
-  return { ...group, columns, ...(offset === undefined ? {} : { file_offset: offset + BigInt(by) }) };
+function moved({ rows, columns }: RowGroup, by: number): RowGroup {
+  return { rows, columns: columns.map((chunk) => ({ ...chunk, dataPageOffset: chunk.dataPageOffset + by })) };
 }
 
 async function digestOf(name: string, file: Uint8Array): Promise<RowDigest> {

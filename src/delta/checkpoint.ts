@@ -1,6 +1,9 @@
-import { type FileMetaData, parquetMetadataAsync, parquetReadObjects, type RowGroup } from "hyparquet";
-import { compressors } from "hyparquet-compressors";
-import { RetryableError, TableRefusedError } from "../errors.ts";
+import { TableRefusedError } from "../errors.ts";
+import type { ValueConverter } from "../parquet/reader/column-pages.ts";
+import { DamagedParquetError } from "../parquet/reader/damaged-parquet.ts";
+import type { RowGroup } from "../parquet/reader/footer.ts";
+import { openParquet } from "../parquet/reader/parquet-reader.ts";
+import type { ParquetField } from "../parquet/reader/schema.ts";
 import { type Action, checkedAction, parseActions, type Sidecar } from "./actions.ts";
 import type { LogFile, LogStore } from "./log-store.ts";
 
@@ -97,48 +100,35 @@ async function* fileBatches(
   yield parseActions(body, file.name);
 }
 
+/** Entries for each byte of a checkpoint: each of its actions has a path or a name of its own. */
+const MAX_VALUES_PER_BYTE = 64;
+
 async function* parquetBatches(
   log: Pick<LogStore, "read">,
   { name, size }: Pick<LogFile, "name" | "size">,
   kinds: readonly string[],
 ): AsyncGenerator<Action[]> {
-  const file = {
-    byteLength: size,
-    slice: async (start: number, end = size): Promise<ArrayBuffer> => {
-      const bytes = await log.read(name, { start, length: end - start });
-      if (bytes === null) throw gone(name);
-      return bytes.slice().buffer as ArrayBuffer;
-    },
+  const read = async (start: number, length: number): Promise<Uint8Array> => {
+    const bytes = await log.read(name, { start, length });
+    if (bytes === null) throw gone(name);
+    return bytes;
   };
-  const metadata = await readable(name, parquetMetadataAsync(file));
-  const present = columnsOf(metadata);
-  const columns = kinds.filter((kind) => present.has(kind));
-  if (columns.length === 0) return;
-  let rowStart = 0;
-  for (const group of metadata.row_groups) {
-    const rowEnd = rowStart + Number(group.num_rows);
-    if (!holdsNullsOnly(group, columns)) {
-      const options = { file, metadata, columns, compressors, rowStart, rowEnd };
-      const rows = await readable(name, parquetReadObjects(options));
-      yield rows.map((row) => checkedAction(asInJson(row), `checkpoint ${name}`));
-    }
-    rowStart = rowEnd;
+  const source = { name, size, read };
+  const reader = await readable(openParquet(source, { maxValuesPerByte: MAX_VALUES_PER_BYTE }));
+  const isWanted = ({ path: [kind, field] }: ParquetField) =>
+    kinds.includes(kind ?? "") && !PARSED_TWICE.has(field ?? "");
+  for (const [index, group] of reader.footer.rowGroups.entries()) {
+    if (holdsNullsOnly(group, kinds)) continue;
+    const rows = await readable(reader.readRecords(index, isWanted, actionValue));
+    yield rows.map((row) => checkedAction(row, `checkpoint ${name}`));
   }
 }
 
 /** As its statistics say. All but one of a large checkpoint's row groups hold files alone, and a request for each would be slow. */
-function holdsNullsOnly(group: RowGroup, kinds: readonly string[]): boolean {
-  return group.columns.every(({ meta_data: column }) => {
-    if (column === undefined || !kinds.includes(column.path_in_schema[0] ?? "")) return column !== undefined;
-    return column.statistics?.null_count === column.num_values;
-  });
-}
-
-function columnsOf(metadata: FileMetaData): Set<string> {
-  return new Set(
-    metadata.row_groups.flatMap((group) =>
-      group.columns.flatMap((column) => column.meta_data?.path_in_schema[0] ?? []),
-    ),
+function holdsNullsOnly({ columns }: RowGroup, kinds: readonly string[]): boolean {
+  return columns.every(
+    ({ field, statistics, values }) =>
+      !kinds.includes(field.path[0] ?? "") || statistics?.nullCount === values,
   );
 }
 
@@ -148,31 +138,26 @@ function gone(name: string): TableRefusedError {
   );
 }
 
-async function readable<T>(name: string, reading: Promise<T>): Promise<T> {
+async function readable<T>(reading: Promise<T>): Promise<T> {
   try {
     return await reading;
   } catch (error) {
-    if (error instanceof RetryableError || error instanceof TableRefusedError) throw error;
-    // Whatever else the Parquet reader throws says that the file is broken.
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new TableRefusedError(`${name} cannot be read: ${reason}; nothing was written`, { cause: error });
+    if (!(error instanceof DamagedParquetError)) throw error;
+    throw new TableRefusedError(`${error.message}. Restore the file; nothing was written`, { cause: error });
   }
 }
 
 /** Fields that only checkpoints have, some of them (Delta protocol, "Checkpoints"): the same once more, typed. */
 const PARSED_TWICE: ReadonlySet<string> = new Set(["stats_parsed", "partitionValues_parsed"]);
 
-/** As the action reads in JSON: no absent fields, numbers instead of BigInts where they are exact. */
-function asInJson(value: unknown, inMap = false): unknown {
-  if (typeof value === "bigint") {
-    return value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER ? Number(value) : value;
-  }
-  if (Array.isArray(value)) return value.map((item) => asInJson(item));
-  if (typeof value !== "object" || value === null) return value;
-  const fields = Object.entries(value).filter(
-    ([name, field]) => inMap || (field !== null && field !== undefined && !PARSED_TWICE.has(name)),
-  );
-  return Object.fromEntries(
-    fields.map(([name, field]) => [name, asInJson(field, name === "partitionValues")]),
-  );
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** As the action reads in JSON: texts, and numbers where they are exact. */
+function actionValue({ physical }: ParquetField): ValueConverter | null {
+  if (physical === "BYTE_ARRAY") return (raw) => utf8.decode(raw as Uint8Array);
+  if (physical !== "INT64") return null;
+  return (raw) => {
+    const number = Number(raw);
+    return Number.isSafeInteger(number) ? number : raw;
+  };
 }

@@ -1,13 +1,14 @@
-import type { DecodedArray, SchemaElement } from "hyparquet";
 import type { Column, Validity } from "../columns/row-group.ts";
 import type { ColumnDefinition, ColumnType } from "../columns/table-schema.ts";
+import type { ColumnPage, ValueConverter } from "../parquet/reader/column-pages.ts";
+import { isFlat, type ParquetField } from "../parquet/reader/schema.ts";
 
 /** How a file holds a column of the table; null where its values are not, or not exactly, of the table's type. */
-export function physicalTypeOf(element: SchemaElement, type: ColumnType): "same" | "narrower" | null {
-  const { type: physical, converted_type: converted, logical_type: logical } = element;
-  if ((element.num_children ?? 0) > 0 || element.repetition_type === "REPEATED") return null;
+export function physicalTypeOf(field: ParquetField, type: ColumnType): "same" | "narrower" | null {
+  const { physical, converted, logical } = field;
+  if (!isFlat(field)) return null;
   const signed = logical?.type === "INTEGER" ? logical.isSigned : !(converted ?? "").startsWith("UINT");
-  const plain = (logical === undefined || logical.type === "INTEGER") && signed && isInteger(converted);
+  const plain = (logical === null || logical.type === "INTEGER") && signed && isInteger(converted);
   switch (type) {
     case "integer":
       return physical === "INT32" && plain ? "same" : null;
@@ -18,23 +19,60 @@ export function physicalTypeOf(element: SchemaElement, type: ColumnType): "same"
     case "timestamp":
       if (physical === "INT96") return "same";
       if (physical !== "INT64") return null;
-      if (logical?.type === "TIMESTAMP") return logical.isAdjustedToUTC ? "same" : null;
+      if (logical?.type === "TIMESTAMP") return logical.isAdjustedToUtc ? "same" : null;
       return converted === "TIMESTAMP_MICROS" || converted === "TIMESTAMP_MILLIS" ? "same" : null;
     case "boolean":
       return physical === "BOOLEAN" ? "same" : null;
     case "string":
-      return physical === "BYTE_ARRAY" && (logical?.type === "STRING" || converted === "UTF8")
-        ? "same"
-        : null;
+      return physical === "BYTE_ARRAY" && isText(field) ? "same" : null;
     case "binary":
-      return physical === "BYTE_ARRAY" && logical === undefined && converted === undefined ? "same" : null;
+      return physical === "BYTE_ARRAY" && logical === null && converted === null ? "same" : null;
     case "date":
       return null;
   }
 }
 
-function isInteger(converted: string | undefined): boolean {
-  return converted === undefined || /^U?INT_(8|16|32|64)$/.test(converted);
+/** Units of a timestamp column in a microsecond, or microseconds in a unit: one of them is 1. */
+export function timestampScale({ physical, converted, logical }: ParquetField): {
+  readonly multiplier: bigint;
+  readonly divisor: bigint;
+} {
+  if (physical === "INT96" || logical?.unit === "NANOS") return { multiplier: 1n, divisor: 1000n };
+  const isMillis = logical === null ? converted === "TIMESTAMP_MILLIS" : logical.unit === "MILLIS";
+  return { multiplier: isMillis ? 1000n : 1n, divisor: 1n };
+}
+
+/**
+ * What becomes of a column's values before they are added to a {@link ColumnDecoder}; null where they are taken as they are.
+ * Timestamps become microseconds, rounded down: whatever unit they have, other writers store any year in it, and infinity.
+ */
+export function valueConverter(field: ParquetField, type: ColumnType): ValueConverter | null {
+  if (type === "string") return (raw) => utf8.decode(raw as Uint8Array);
+  if (type !== "timestamp") return null;
+  const { multiplier, divisor } = timestampScale(field);
+  if (multiplier === 1n && divisor === 1n) return null;
+  return (raw) => {
+    const micros = floorDivided((raw as bigint) * multiplier, divisor);
+    if (BigInt.asIntN(64, micros) === micros) return micros;
+    throw new Error(
+      `a timestamp of ${raw} ${multiplier === 1n ? "nanoseconds" : "milliseconds"} does not fit into 64 bits of microseconds`,
+    );
+  };
+}
+
+export function floorDivided(value: bigint, divisor: bigint): bigint {
+  const quotient = value / divisor;
+  return value % divisor < 0n ? quotient - 1n : quotient;
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+function isText({ converted, logical }: ParquetField): boolean {
+  return logical?.type === "STRING" || converted === "UTF8";
+}
+
+function isInteger(converted: string | null): boolean {
+  return converted === null || /^U?INT_(8|16|32|64)$/.test(converted);
 }
 
 /**
@@ -56,29 +94,32 @@ export class ColumnDecoder {
     this.#bitmap = new Uint8Array((rows + 7) >> 3);
   }
 
-  /** Values of the rows from `row` on, null or undefined for a null; in order. */
-  add(values: DecodedArray, row: number): void {
-    const count = Math.min(values.length, this.#rows - row);
-    for (let i = 0; i < count; i++) {
-      const value: unknown = values[i];
-      if (value === null || value === undefined) this.#target.addNull(row + i);
+  /** Values of the next rows. */
+  add({ count, definitions, values }: ColumnPage): void {
+    if (count > this.#rows - this.#seen) throw this.#wrongCount(this.#seen + count);
+    let next = 0;
+    for (let row = this.#seen; row < this.#seen + count; row++) {
+      // A column that is not nested has the levels 0 and 1.
+      if (definitions !== null && definitions[row - this.#seen] === 0) this.#target.addNull(row);
       else {
-        this.#target.add(row + i, value);
-        this.#bitmap[(row + i) >> 3]! |= 1 << ((row + i) & 7);
-        this.#present++;
+        this.#target.add(row, values[next++]);
+        this.#bitmap[row >> 3]! |= 1 << (row & 7);
       }
     }
+    this.#present += next;
     this.#seen += count;
   }
 
   /** Null where no row has a value. */
   column(): Column | null {
-    const { name } = this.#definition;
-    if (this.#seen !== this.#rows)
-      throw new Error(`column ${name} has ${this.#seen} values for ${this.#rows} rows`);
+    if (this.#seen !== this.#rows) throw this.#wrongCount(this.#seen);
     if (this.#present === 0) return null;
     const nullCount = this.#rows - this.#present;
     return this.#target.column({ nullCount, bitmap: nullCount === 0 ? null : this.#bitmap });
+  }
+
+  #wrongCount(values: number): Error {
+    return new Error(`column ${this.#definition.name} has ${values} values for ${this.#rows} rows`);
   }
 }
 

@@ -1,7 +1,7 @@
 import { RetryableError } from "../errors.ts";
 import type { ObjectStore } from "../manifest/object-store.ts";
 import type { ParquetWriterFactory } from "../parquet/parquet-writer.ts";
-import type { PageDecompressors } from "./data-file-reader.ts";
+import type { PageDecompressors } from "../parquet/reader/page-decompressors.ts";
 import type { LogFollower } from "./log-follower.ts";
 import type { LogStore } from "./log-store.ts";
 import { type Rewrite, rewriteBody } from "./rewrite-body.ts";

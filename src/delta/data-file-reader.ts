@@ -1,26 +1,19 @@
-import {
-  type ColumnMetaData,
-  type Compressors,
-  type DecodedArray,
-  type FileMetaData,
-  parquetMetadataAsync,
-  parquetRead,
-} from "hyparquet";
-import { compressors } from "hyparquet-compressors";
 import type { Column } from "../columns/row-group.ts";
 import { RowGroupBuilder, type SparseRowGroup } from "../columns/row-group-builder.ts";
 import type { ColumnDefinition } from "../columns/table-schema.ts";
-import { RejectedError, RetryableError, TableRefusedError } from "../errors.ts";
+import { RejectedError, TableRefusedError } from "../errors.ts";
 import type { ObjectStore } from "../manifest/object-store.ts";
+import type { ChunkBytes } from "../parquet/reader/column-pages.ts";
+import { DamagedParquetError } from "../parquet/reader/damaged-parquet.ts";
+import type { ColumnChunk, ParquetFooter } from "../parquet/reader/footer.ts";
+import type { PageDecompressors } from "../parquet/reader/page-decompressors.ts";
+import { openParquet, type ParquetReader } from "../parquet/reader/parquet-reader.ts";
 import type { Add } from "./actions.ts";
-import { ColumnDecoder, physicalTypeOf } from "./column-decoder.ts";
+import { ColumnDecoder, physicalTypeOf, valueConverter } from "./column-decoder.ts";
 import { readDeletionVector } from "./deletion-vector.ts";
 import { objectPath } from "./object-path.ts";
-import { chunkMetadata, isAllNull, type RowGroupSummary, rowGroupSummary } from "./row-group-summary.ts";
+import { isAllNull, type RowGroupSummary, rowGroupSummary } from "./row-group-summary.ts";
 import type { RowSet, RowSpan } from "./row-set.ts";
-
-/** By codec of Parquet: gives the page's bytes, `outputLength` of them. Where there is none, a decompressor in JavaScript serves. */
-export type PageDecompressors = Compressors;
 
 /** A file that cannot be read as one of the table's: others can go on without it. */
 export class UnreadableFileError extends RejectedError {
@@ -32,17 +25,11 @@ export class UnreadableFileError extends RejectedError {
   }
 }
 
-/** A footer of 70 columns and some row groups fits; a larger one costs a second read. */
-const FOOTER_BYTES = 128 * 1024;
-
 /** A file whose footer was read. */
 interface OpenedFile {
-  readonly table: ObjectStore;
   readonly path: string;
-  readonly size: number;
-  readonly metadata: FileMetaData;
+  readonly parquet: ParquetReader;
   readonly columns: readonly ColumnDefinition[];
-  readonly decompressors: PageDecompressors;
 }
 
 /**
@@ -54,31 +41,21 @@ export class DataFileReader {
   readonly rowGroups: readonly RowGroupSummary[];
   /** Of each row group, its first row's number in the file. */
   readonly #firstRows: readonly number[];
-  readonly #table: ObjectStore;
-  readonly #size: number;
-  readonly #metadata: FileMetaData;
+  readonly #parquet: ParquetReader;
   readonly #columns: readonly ColumnDefinition[];
-  readonly #decompressors: PageDecompressors;
   /** Null where no row is deleted. */
   readonly #deleted: RowSet | null;
 
-  private constructor(
-    { table, path, size, metadata, columns, decompressors }: OpenedFile,
-    deleted: RowSet | null,
-  ) {
+  private constructor({ path, parquet, columns }: OpenedFile, deleted: RowSet | null) {
     this.path = path;
-    this.#decompressors = { ...compressors, ...decompressors };
-    this.#table = table;
-    this.#size = size;
-    this.#metadata = metadata;
+    this.#parquet = parquet;
     this.#columns = columns;
     this.#deleted = deleted;
-    this.#firstRows = firstRows(metadata);
-    this.rowGroups = metadata.row_groups.map((group, index) => {
-      const rows = Number(group.num_rows);
+    this.#firstRows = firstRows(parquet.footer);
+    this.rowGroups = parquet.footer.rowGroups.map(({ rows, columns: chunks }, index) => {
       const firstRow = this.#firstRows[index] ?? 0;
       const liveRows = rows - (deleted?.countBetween(firstRow, firstRow + rows) ?? 0);
-      return rowGroupSummary(group.columns.map(chunkMetadata), { rows, liveRows }, columns);
+      return rowGroupSummary(chunks, { rows, liveRows }, columns);
     });
   }
 
@@ -95,33 +72,23 @@ export class DataFileReader {
   ): Promise<DataFileReader> {
     const path = objectPath(file.path);
     const { size } = file;
-    const slice = async (start: number, end = size) => await readRange(table, path, start, end);
-    const metadata = await readable(
-      path,
-      parquetMetadataAsync(
-        { byteLength: size, slice },
-        { parsers, initialFetchSize: Math.min(size, FOOTER_BYTES) },
-      ),
-    );
-    const elements = new Map(metadata.schema.slice(1).map((element) => [element.name, element]));
+    const read = async (start: number, length: number) => await readRange(table, path, { start, length });
+    const parquet = await readable(openParquet({ name: path, size, read }, { decompressors }));
+    const fields = new Map(parquet.footer.fields.map((field) => [field.name, field]));
     for (const { name, type } of columns) {
-      const element = elements.get(name);
-      if (element !== undefined && physicalTypeOf(element, type) === null) {
-        const found = `${element.type} ${element.converted_type ?? ""}`.trim();
+      const field = fields.get(name);
+      if (field !== undefined && physicalTypeOf(field, type) === null) {
+        const found = `${field.physical ?? "a group"} ${field.converted ?? ""}`.trim();
         throw new UnreadableFileError(path, `has the column ${name} as ${found}, and the table as ${type}`);
       }
     }
-    const deleted = await deletedRows(table, file, metadata);
-    try {
-      return new DataFileReader({ table, path, size, metadata, columns, decompressors }, deleted);
-    } catch (error) {
-      throw unreadable(path, error);
-    }
+    const deleted = await deletedRows(table, file, parquet.footer);
+    return new DataFileReader({ path, parquet, columns }, deleted);
   }
 
   /** What the open file takes in memory, roughly: objects of its footer, about 1 KiB a column chunk, and the deletion vector. */
   get openBytes(): number {
-    const footer = this.#metadata.row_groups.reduce(
+    const footer = this.#parquet.footer.rowGroups.reduce(
       (sum, { columns }) => sum + 1024 * columns.length,
       16 * 1024,
     );
@@ -171,69 +138,34 @@ export class DataFileReader {
 
   /** The same with the deleted rows. */
   async readStored(index: number, names: ReadonlySet<string> | null = null): Promise<SparseRowGroup> {
-    const group = this.#metadata.row_groups[index];
+    const group = this.#parquet.footer.rowGroups[index];
     if (group === undefined) throw new Error(`${this.path} has no row group ${index}`);
-    const rows = Number(group.num_rows);
-    const chunks = new Map(
-      group.columns.map((column) => [chunkMetadata(column).path_in_schema.join("."), chunkMetadata(column)]),
-    );
+    const { rows } = group;
+    const chunks = new Map(group.columns.map((chunk) => [chunk.field.path.join("."), chunk]));
     const wanted = this.#columns.map(({ name }) => {
       const chunk = names === null || names.has(name) ? chunks.get(name) : undefined;
       return chunk === undefined || isAllNull(chunk, rows) ? null : chunk;
     });
-    const file = await this.#prefetched(wanted);
-    const firstRow = this.#firstRows[index] ?? 0;
-    const columns: (Column | null)[] = [];
-    for (const [i, definition] of this.#columns.entries()) {
-      columns.push(wanted[i] === null ? null : await this.#column(definition, file, { firstRow, rows }));
-    }
+    const fetched = await readable(this.#parquet.fetch(wanted.filter((chunk) => chunk !== null)));
+    const bytes = new Map<ColumnChunk | null, ChunkBytes>(fetched.map((each) => [each.chunk, each]));
+    const columns = this.#columns.map((definition, i) => {
+      const ofColumn = bytes.get(wanted[i] ?? null);
+      return ofColumn === undefined ? null : this.#column(definition, index, ofColumn);
+    });
     return { rows, columns };
   }
 
-  /** One after another, so that the reader's arrays, several times as large as ours, are those of one column. */
-  async #column(
-    definition: ColumnDefinition,
-    file: { byteLength: number; slice: (start: number, end?: number) => Promise<ArrayBuffer> },
-    { firstRow, rows }: { firstRow: number; rows: number },
-  ): Promise<Column | null> {
-    const decoder = new ColumnDecoder(definition, rows);
-    const reading = parquetRead({
-      file,
-      metadata: this.#metadata,
-      columns: [definition.name],
-      rowStart: firstRow,
-      rowEnd: firstRow + rows,
-      compressors: this.#decompressors,
-      utf8: false,
-      parsers,
-      onChunk: ({ columnData, rowStart }: { columnData: DecodedArray; rowStart: number }) =>
-        decoder.add(columnData, rowStart - firstRow),
-    });
-    await readable(this.path, reading);
+  /** One after another, so that the values of one page, several times as large as ours, are all that is held beside them. */
+  #column(definition: ColumnDefinition, rowGroup: number, bytes: ChunkBytes): Column | null {
+    const { field, values } = bytes.chunk;
+    const decoder = new ColumnDecoder(definition, values);
     try {
-      return decoder.column();
+      const convert = valueConverter(field, definition.type);
+      this.#parquet.readPages(rowGroup, bytes, convert, (page) => decoder.add(page));
     } catch (error) {
-      throw unreadable(this.path, error);
+      throw unreadable(error);
     }
-  }
-
-  /** The wanted chunks' bytes, which lie close together, in one request. */
-  async #prefetched(chunks: readonly (ColumnMetaData | null)[]) {
-    let first = this.#size;
-    let last = 0;
-    for (const chunk of chunks) {
-      if (chunk === null) continue;
-      const start = Number(chunk.dictionary_page_offset ?? chunk.data_page_offset);
-      first = Math.min(first, start, Number(chunk.data_page_offset));
-      last = Math.max(last, start + Number(chunk.total_compressed_size));
-    }
-    last = Math.min(last, this.#size);
-    const bytes = last <= first ? new ArrayBuffer(0) : await readRange(this.#table, this.path, first, last);
-    const slice = async (start: number, end = this.#size): Promise<ArrayBuffer> => {
-      if (start >= first && end <= last) return bytes.slice(start - first, end - first);
-      return await readRange(this.#table, this.path, start, end);
-    };
-    return { byteLength: this.#size, slice };
+    return decoder.column();
   }
 }
 
@@ -241,9 +173,8 @@ export class DataFileReader {
 async function deletedRows(
   table: ObjectStore,
   file: Pick<Add, "path" | "deletionVector">,
-  { row_groups }: FileMetaData,
+  { rows }: ParquetFooter,
 ): Promise<RowSet | null> {
-  const rows = row_groups.reduce((sum, { num_rows }) => sum + Number(num_rows), 0);
   try {
     return await readDeletionVector(table, file, rows);
   } catch (error) {
@@ -253,11 +184,11 @@ async function deletedRows(
   }
 }
 
-function firstRows({ row_groups }: FileMetaData): number[] {
+function firstRows({ rowGroups }: ParquetFooter): number[] {
   let next = 0;
-  return row_groups.map(({ num_rows }) => {
+  return rowGroups.map(({ rows }) => {
     const first = next;
-    next += Number(num_rows);
+    next += rows;
     return first;
   });
 }
@@ -280,38 +211,25 @@ function onlyRows(
   };
 }
 
-/** Timestamps stay as the file has them: the decoder turns them into microseconds. */
-const parsers = {
-  timestampFromMilliseconds: (millis: bigint) => millis * 1000n,
-  timestampFromMicroseconds: (micros: bigint) => micros,
-  timestampFromNanoseconds: (nanos: bigint) => floorDivide(nanos, 1000n),
-};
-
-function floorDivide(value: bigint, divisor: bigint): bigint {
-  const quotient = value / divisor;
-  return value % divisor < 0n ? quotient - 1n : quotient;
-}
-
-async function readRange(table: ObjectStore, path: string, start: number, end: number): Promise<ArrayBuffer> {
-  const bytes = await table.read(path, { start, length: end - start });
+async function readRange(
+  table: ObjectStore,
+  path: string,
+  range: { readonly start: number; readonly length: number },
+): Promise<Uint8Array> {
+  const bytes = await table.read(path, range);
   if (bytes === null) throw new UnreadableFileError(path, "is gone");
-  if (bytes.length !== end - start) {
-    throw new UnreadableFileError(path, `has no bytes ${start} to ${end}: it is shorter than the log says`);
-  }
-  const whole = bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength;
-  return (whole ? bytes.buffer : bytes.slice().buffer) as ArrayBuffer;
+  return bytes;
 }
 
-async function readable<T>(path: string, reading: Promise<T>): Promise<T> {
+async function readable<T>(reading: Promise<T>): Promise<T> {
   try {
     return await reading;
   } catch (error) {
-    if (error instanceof RetryableError || error instanceof UnreadableFileError) throw error;
-    throw unreadable(path, error);
+    throw unreadable(error);
   }
 }
 
-function unreadable(path: string, error: unknown): UnreadableFileError {
-  const reason = error instanceof Error ? error.message : String(error);
-  return new UnreadableFileError(path, `cannot be read as Parquet: ${reason}`, { cause: error });
+function unreadable(error: unknown): unknown {
+  if (!(error instanceof DamagedParquetError)) return error;
+  return new UnreadableFileError(error.file, error.problem, { cause: error });
 }

@@ -1,5 +1,7 @@
-import type { ColumnMetaData, FileMetaData } from "hyparquet";
 import type { ColumnDefinition } from "../columns/table-schema.ts";
+import type { ColumnChunk } from "../parquet/reader/footer.ts";
+import type { ParquetField } from "../parquet/reader/schema.ts";
+import { floorDivided, timestampScale } from "./column-decoder.ts";
 
 /** What a row group's footer says of one column; a bound is null where it is not known. */
 export interface ColumnRange {
@@ -25,7 +27,7 @@ export interface RowGroupSummary {
 
 /** `columns`: the table's, of which those that have no value in the group take no memory. */
 export function rowGroupSummary(
-  chunks: readonly ColumnMetaData[],
+  chunks: readonly ColumnChunk[],
   { rows, liveRows }: Pick<RowGroupSummary, "rows" | "liveRows">,
   columns: readonly ColumnDefinition[],
 ): RowGroupSummary {
@@ -36,40 +38,59 @@ export function rowGroupSummary(
     // Where some rows are deleted, those that are not are copied before the others are dropped.
     memoryBytes: liveRows === 0 ? 0 : liveRows === rows ? bytes : 2 * bytes,
     readingBytes: liveRows === 0 ? 0 : readingBytes(chunks, rows, columns),
-    ranges: new Map(chunks.map((chunk) => [chunk.path_in_schema.join("."), rangeOf(chunk)])),
+    ranges: new Map(chunks.map((chunk) => [chunk.field.path.join("."), rangeOf(chunk)])),
   };
 }
 
-/** Throws for a column chunk that is encrypted, whose footer does not say what it is. */
-export function chunkMetadata(column: FileMetaData["row_groups"][number]["columns"][number]): ColumnMetaData {
-  const { meta_data } = column;
-  if (meta_data === undefined) throw new Error("a column chunk has no metadata: is the file encrypted?");
-  return meta_data;
+export function isAllNull({ statistics }: ColumnChunk, rows: number): boolean {
+  return statistics?.nullCount === rows;
 }
 
-export function isAllNull({ statistics }: ColumnMetaData, rows: number): boolean {
-  return statistics?.null_count !== undefined && Number(statistics.null_count) === rows;
-}
-
-function rangeOf({ statistics, type }: ColumnMetaData): ColumnRange {
-  const nullCount = statistics?.null_count === undefined ? null : Number(statistics.null_count);
+function rangeOf({ statistics, field }: ColumnChunk): ColumnRange {
+  if (statistics === null) return { nullCount: null, min: null, max: null };
+  const { nullCount, min, max, oldMin, oldMax } = statistics;
   // `min` and `max` without `_value` are ordered by signed bytes where the type is BYTE_ARRAY (parquet.thrift, "Statistics").
-  const legacy = type === "BYTE_ARRAY" ? undefined : statistics;
+  const isOrdered = field.physical !== "BYTE_ARRAY";
   return {
     nullCount,
-    min: bound(statistics?.min_value ?? legacy?.min, "lower"),
-    max: bound(statistics?.max_value ?? legacy?.max, "upper"),
+    min: bound(min ?? (isOrdered ? oldMin : null), field, "lower"),
+    max: bound(max ?? (isOrdered ? oldMax : null), field, "upper"),
   };
+}
+
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** Null for one that is not known: of another type, or of another length than its type. */
+function bound(
+  bytes: Uint8Array | null,
+  field: ParquetField,
+  side: "lower" | "upper",
+): string | number | bigint | null {
+  if (bytes === null) return null;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  switch (field.physical) {
+    case "BYTE_ARRAY":
+      return textBound(utf8.decode(bytes), side);
+    case "INT32":
+      return bytes.length === 4 ? view.getInt32(0, true) : null;
+    case "INT64": {
+      if (bytes.length !== 8) return null;
+      const value = view.getBigInt64(0, true);
+      if (field.converted?.startsWith("TIMESTAMP") !== true && field.logical?.type !== "TIMESTAMP")
+        return value;
+      const { multiplier, divisor } = timestampScale(field);
+      return floorDivided(value * multiplier, divisor);
+    }
+    default:
+      return null;
+  }
 }
 
 /** A text that is cut within a character: what stands before the cut is as good a lower bound, and nothing is known above. */
-function bound(value: unknown, side: "lower" | "upper"): string | number | bigint | null {
-  if (typeof value === "string") {
-    const cut = value.indexOf("\ufffd");
-    if (cut < 0) return value;
-    return side === "lower" ? value.slice(0, cut) : null;
-  }
-  return typeof value === "number" || typeof value === "bigint" ? value : null;
+function textBound(value: string, side: "lower" | "upper"): string | null {
+  const cut = value.indexOf("\ufffd");
+  if (cut < 0) return value;
+  return side === "lower" ? value.slice(0, cut) : null;
 }
 
 /** Bytes a value beside what it holds, by type, and half as many again for the bitmap and growth. */
@@ -92,33 +113,33 @@ const READING_BYTES = {
 const READING_TEXT_BYTES = 192;
 
 function memoryBytes(
-  chunks: readonly ColumnMetaData[],
+  chunks: readonly ColumnChunk[],
   rows: number,
   columns: readonly ColumnDefinition[],
 ): number {
   let bytes = 0;
   for (const { type, chunk } of columnsRead(chunks, rows, columns)) {
     bytes += rows * VALUE_BYTES[type];
-    if (type === "binary") bytes += Number(chunk.total_uncompressed_size);
+    if (type === "binary") bytes += chunk.uncompressedBytes;
     // A dictionary's texts, two bytes a unit; a chunk without a dictionary may hold a different one in each row.
-    if (type === "string") bytes += 2 * Number(chunk.total_uncompressed_size);
+    if (type === "string") bytes += 2 * chunk.uncompressedBytes;
   }
   return bytes;
 }
 
 function readingBytes(
-  chunks: readonly ColumnMetaData[],
+  chunks: readonly ColumnChunk[],
   rows: number,
   columns: readonly ColumnDefinition[],
 ): number {
   let fileBytes = 0;
   let most = 0;
   for (const { type, chunk } of columnsRead(chunks, rows, columns)) {
-    fileBytes += Number(chunk.total_compressed_size);
-    const hasTexts = type === "string" && chunk.dictionary_page_offset === undefined;
+    fileBytes += chunk.compressedBytes;
+    const hasTexts = type === "string" && chunk.dictionaryPageOffset === null;
     const values = rows * (hasTexts ? READING_TEXT_BYTES : READING_BYTES[type]);
     // Its bytes once more as they are in the file, and as pages give them.
-    const bytes = Number(chunk.total_compressed_size) + Number(chunk.total_uncompressed_size);
+    const bytes = chunk.compressedBytes + chunk.uncompressedBytes;
     most = Math.max(most, values + bytes);
   }
   return fileBytes + most;
@@ -126,11 +147,11 @@ function readingBytes(
 
 /** The table's columns that have a value in the row group. */
 function columnsRead(
-  chunks: readonly ColumnMetaData[],
+  chunks: readonly ColumnChunk[],
   rows: number,
   columns: readonly ColumnDefinition[],
-): { readonly type: ColumnDefinition["type"]; readonly chunk: ColumnMetaData }[] {
-  const byName = new Map(chunks.map((chunk) => [chunk.path_in_schema.join("."), chunk]));
+): { readonly type: ColumnDefinition["type"]; readonly chunk: ColumnChunk }[] {
+  const byName = new Map(chunks.map((chunk) => [chunk.field.path.join("."), chunk]));
   return columns.flatMap(({ name, type }) => {
     const chunk = byName.get(name);
     return chunk === undefined || isAllNull(chunk, rows) ? [] : [{ type, chunk }];

@@ -121,7 +121,7 @@ describe("reading a V2 checkpoint", () => {
     await expect(livePaths(log)).rejects.toThrow(TableRefusedError);
     await expect(livePaths(log)).rejects.toThrow(`_sidecars/${SIDECAR} is gone`);
     await put(`_sidecars/${SIDECAR}`, new Uint8Array(classic.length));
-    await expect(livePaths(log)).rejects.toThrow(`_sidecars/${SIDECAR} cannot be read`);
+    await expect(livePaths(log)).rejects.toThrow(`_sidecars/${SIDECAR} is damaged, at byte`);
   });
 
   test("refuses by name a JSON checkpoint that is no JSON", async () => {

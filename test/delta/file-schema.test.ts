@@ -44,8 +44,8 @@ describe("a data file's own schema", () => {
       parquet(n, { name: "date", data: ["a", "b"], type: "STRING" }),
       "has the column date",
     ],
-    ["no Parquet at all", new Uint8Array(100), "is no Parquet file"],
-    ["nothing", new Uint8Array(), "is no Parquet file"],
+    ["no Parquet at all", new Uint8Array(100), "is damaged, at byte 96 (footer)"],
+    ["nothing", new Uint8Array(), "is damaged, at byte 0 (footer): 0 bytes are too few for a Parquet file"],
   ])("%s is named", async (_, body, named) => {
     expect(await problemOf(body)).toContain(named);
   });
@@ -82,6 +82,6 @@ describe("a problem is believed when a second reading finds the same", () => {
   ])("one reply that is %s throws, and does not condemn the file", async (_, change) => {
     await expect(checkWith(change, 1)).rejects.toThrow(RetryableError);
     await expect(checkWith(change, 1)).rejects.toThrow("disagree");
-    expect(await checkWith(change, 9)).toContain("is no Parquet file");
+    expect(await checkWith(change, 9)).toContain("is damaged, at byte");
   });
 });

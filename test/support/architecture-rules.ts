@@ -50,7 +50,7 @@ const useCases = [
 ];
 /** What a stage needs of the npm registry: formats, no services. */
 const stagePackages: Readonly<Record<string, readonly string[]>> = {
-  delta: ["hyparquet", "hyparquet-compressors", "hyparquet-writer"],
+  parquet: ["hyparquet-compressors"],
 };
 /** Where each of the SDKs may be imported. */
 const sdk = /^(@aws-sdk|@smithy|aws-sdk)(\/|$)/;
@@ -222,6 +222,17 @@ export const rules: readonly Rule[] = [
         isProduct(path) &&
         !path.startsWith("src/aws/") &&
         (sdk.test(target) || (powertools.test(target) && !path.startsWith("lambdas/"))),
+    ),
+  },
+  {
+    name: "Parquet is read by src/parquet/reader only",
+    why: "files of other writers, and damaged ones, must not hang or end a process: only this reader checks every count and offset before it uses it",
+    instead: "call openParquet of src/parquet/reader/parquet-reader.ts",
+    check: noImport(
+      (target, { path }) =>
+        isProduct(path) &&
+        (/^(hyparquet|hyparquet-writer|parquet-wasm|apache-arrow)(\/|$)/.test(target) ||
+          (/^hyparquet-compressors(\/|$)/.test(target) && !path.startsWith("src/parquet/reader/"))),
     ),
   },
   {

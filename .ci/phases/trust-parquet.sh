@@ -1,0 +1,11 @@
+# The Parquet reader: files of other writers in every form, and files that are damaged.
+
+reads_every_form() {
+  local folder="$WORK/parquet-forms"
+  mkdir -p "$folder"
+  "$PYTHON" test/engines/parquet/encodings.py "$folder" && npx tsx test/engines/parquet/compare.ts "$folder"
+}
+
+parquet_checks() {
+  check 'Parquet of pyarrow and DuckDB in every version, codec and encoding is read' reads_every_form
+}
