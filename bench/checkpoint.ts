@@ -44,6 +44,10 @@ class SyntheticLog implements LogStore {
     this.#next = next;
   }
 
+  async remains(): Promise<string | null> {
+    return await this.#checkpoints.remains();
+  }
+
   get newest(): number {
     return this.#first + this.#next;
   }

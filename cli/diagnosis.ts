@@ -4,7 +4,7 @@ import { queueDepth } from "../src/aws/queue-depth.ts";
 import { packetTable } from "../src/columns/packet-table.ts";
 import { contradiction } from "../src/delta/commit-id.ts";
 import { requireWritable } from "../src/delta/protocol-gate.ts";
-import { listVersions, readSnapshot } from "../src/delta/snapshot.ts";
+import { loggedVersions, readSnapshot } from "../src/delta/snapshot.ts";
 import { requireIdentity } from "../src/delta/table-identity.ts";
 import { RetryableError, TableRefusedError } from "../src/errors.ts";
 import { committerRun } from "../src/settings.ts";
@@ -224,7 +224,7 @@ const ledger: Check = async ({ settings, clients }, resources) => {
   const index = deployedLedger(clients, settings);
   const mark = await index.watermark();
   const { log } = deployedTable(clients, settings);
-  const versions = await listVersions(log, 0);
+  const { sinceGap: versions } = await loggedVersions(log);
   const newest = versions.at(-1) ?? -1;
   if (mark === null) {
     return ok(

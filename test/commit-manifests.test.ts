@@ -33,6 +33,7 @@ function overtaken(log: LogStore, version: number, byWhom: () => Promise<void>):
   return {
     repair: async () => await log.repair(),
     list: (from) => log.list(from),
+    remains: async () => await log.remains(),
     read: async (name, range) => await log.read(name, range),
     commit: async (at, body) => {
       if (at === version && !done) {
@@ -595,6 +596,7 @@ function bound(log: LogStore): LogStore {
   return {
     repair: async () => await log.repair(),
     list: (from) => log.list(from),
+    remains: async () => await log.remains(),
     read: async (name, range) => await log.read(name, range),
     commit: async (version, body) => await log.commit(version, body),
   };

@@ -1,7 +1,7 @@
 import { readCommitTags } from "../../src/delta/commit-tags.ts";
 import { statedDeletedRows } from "../../src/delta/deletion-vector.ts";
 import { statedRows } from "../../src/delta/skip-files.ts";
-import { listVersions, readCommit } from "../../src/delta/snapshot.ts";
+import { loggedVersions, readCommit } from "../../src/delta/snapshot.ts";
 import { type Command, ExitCode, onlyPositional } from "../command.ts";
 import { readableTable } from "../readable-table.ts";
 import { textTable } from "../text-table.ts";
@@ -19,7 +19,13 @@ TABLE is a folder or an s3:// URI. Lists the table's versions, oldest first: wha
   run: async (positionals, options, terminal) => {
     const table = await readableTable(onlyPositional(positionals, "TABLE"));
     const versions: VersionSummary[] = [];
-    for (const version of await listVersions(table.log, 0)) {
+    const { all, sinceGap } = await loggedVersions(table.log);
+    if (sinceGap.length < all.length) {
+      terminal.err(
+        "note: the log lacks commits that a checkpoint covers: only the versions since that checkpoint are listed\n",
+      );
+    }
+    for (const version of sinceGap) {
       const summary = await summarize(table.log, version);
       if (options.json === true) terminal.out(`${JSON.stringify(summary)}\n`);
       else versions.push(summary);

@@ -68,6 +68,10 @@ export class DynamoDbLogStore implements LogStore {
     return this.#files.list(from === "" ? ".tmp00" : from);
   }
 
+  remains(): Promise<string | null> {
+    return this.#files.remains();
+  }
+
   read(name: string, range?: { start: number; length: number }): Promise<Uint8Array | null> {
     return this.#files.read(name, range);
   }

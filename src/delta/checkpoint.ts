@@ -17,10 +17,10 @@ const CHECKPOINT_FILE =
   /^(\d{20})\.checkpoint\.(?:parquet|\d{10}\.(\d{10})\.parquet|([0-9a-fA-F-]{36})\.(?:json|parquet))$/;
 
 /**
- * The newest complete checkpoint among the files, whichever way it is named: classic, multi-part, or by a UUID (Delta protocol,
- * "Checkpoint Naming Scheme"). Of several at one version any serves, since they say the same.
+ * The complete checkpoints among the files, oldest first, whichever way they are named: classic, multi-part, or by a UUID (Delta
+ * protocol, "Checkpoint Naming Scheme").
  */
-export function newestCheckpoint(files: readonly LogFile[]): Checkpoint | null {
+export function completeCheckpoints(files: readonly LogFile[]): Checkpoint[] {
   const found = new Map<string, { version: number; parts: number; files: LogFile[] }>();
   for (const file of files) {
     const match = CHECKPOINT_FILE.exec(file.name);
@@ -31,11 +31,15 @@ export function newestCheckpoint(files: readonly LogFile[]): Checkpoint | null {
     candidate.files.push(file);
     found.set(key, candidate);
   }
-  let newest: Checkpoint | null = null;
-  for (const { version, parts, files } of found.values()) {
-    if (files.length === parts && version >= (newest?.version ?? 0)) newest = { version, files };
-  }
-  return newest;
+  return [...found.values()]
+    .filter((candidate) => candidate.files.length === candidate.parts)
+    .sort((a, b) => a.version - b.version)
+    .map(({ version, files }) => ({ version, files }));
+}
+
+/** The newest of them. Of several at one version any serves, since they say the same. */
+export function newestCheckpoint(files: readonly LogFile[]): Checkpoint | null {
+  return completeCheckpoints(files).at(-1) ?? null;
 }
 
 /** All actions of the given kinds in a checkpoint: see {@link checkpointBatches}. */

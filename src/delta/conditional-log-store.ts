@@ -4,6 +4,12 @@ import { parseActions } from "./actions.ts";
 import { type CommitOutcome, commitFileName, type LogFile, type LogStore } from "./log-store.ts";
 
 const LOG_FOLDER = "_delta_log/";
+/** Temporary files of commits by Spark's log store. A crash before the first commit leaves nothing else. */
+const TEMPORARY = ".tmp/";
+/** Sorts behind all that lies in the folder of temporary files. */
+const BEHIND_TEMPORARY = ".tmp0";
+/** Hidden files are nobody's, but for the checksums that Hadoop keeps beside a log's files. */
+const HADOOP_CHECKSUM = /^\.(?:\d{20}\.|_last_checkpoint)/;
 
 /**
  * The log store that needs nothing but put-if-absent: a folder, or S3 with `If-None-Match`. Not
@@ -25,6 +31,22 @@ export class ConditionalLogStore implements LogStore {
     for await (const { path, size, modifiedMs } of this.#store.list(LOG_FOLDER, before)) {
       const name = path.slice(LOG_FOLDER.length);
       if (name >= from && !name.includes("/")) yield { name, size, modifiedMs };
+    }
+  }
+
+  async remains(): Promise<string | null> {
+    let after = "";
+    for (;;) {
+      let isTemporary = false;
+      for await (const { path } of this.#store.list(LOG_FOLDER, after)) {
+        const name = path.slice(LOG_FOLDER.length);
+        isTemporary = name.startsWith(TEMPORARY);
+        // There may be a temporary file for each commit of a month: the listing goes on behind them.
+        if (isTemporary) break;
+        if (isLogFile(name)) return name;
+      }
+      if (!isTemporary) return null;
+      after = LOG_FOLDER + BEHIND_TEMPORARY;
     }
   }
 
@@ -58,6 +80,12 @@ export class ConditionalLogStore implements LogStore {
       throw error;
     }
   }
+}
+
+/** S3's consoles keep folders as objects whose name is empty or ends in a slash. */
+function isLogFile(name: string): boolean {
+  if (name === "" || name.endsWith("/")) return false;
+  return !name.startsWith(".") || HADOOP_CHECKSUM.test(name);
 }
 
 /** A put without an answer may still arrive, so that a file that is missing now proves nothing. */

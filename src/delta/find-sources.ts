@@ -1,7 +1,7 @@
 import type { SourceId } from "../manifest/source-id.ts";
 import { readCommitTags } from "./commit-tags.ts";
 import type { LogStore } from "./log-store.ts";
-import { listVersions, readCommits } from "./snapshot.ts";
+import { loggedVersions, readCommits } from "./snapshot.ts";
 
 /** What the log says of sources. */
 export interface SourcesInLog {
@@ -17,7 +17,7 @@ export interface SourcesInLog {
  */
 export async function findSources(log: LogStore, ids: ReadonlySet<SourceId>): Promise<SourcesInLog> {
   const found = new Map<SourceId, number>();
-  const versions = await listVersions(log, 0);
+  const { all: versions } = await loggedVersions(log);
   for await (const { version, actions } of readCommits(log, versions)) {
     for (const { commitInfo } of actions) {
       for (const { id } of readCommitTags(commitInfo?.tags)?.sources ?? []) {
@@ -25,5 +25,5 @@ export async function findSources(log: LogStore, ids: ReadonlySet<SourceId>): Pr
       }
     }
   }
-  return { versions: found, complete: versions.length === 0 || versions[0] === 0 };
+  return { versions: found, complete: versions.every((version, i) => version === i) };
 }

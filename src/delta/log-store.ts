@@ -18,6 +18,11 @@ export interface LogStore {
   repair(): Promise<void>;
   /** Files of the log whose name is at least `from`, in name order; only direct children of `_delta_log`. */
   list(from: string): AsyncIterable<LogFile>;
+  /**
+   * A file which shows that there was a log, in the log's folder or a folder within; null where there is none. Temporary files of
+   * commits do not count. Only asked where `list` gives neither a commit nor a checkpoint.
+   */
+  remains(): Promise<string | null>;
   /** Bytes of one log file, null when it is not there. With a range: `length` bytes from `start` (of a checkpoint). */
   read(name: string, range?: { start: number; length: number }): Promise<Uint8Array | null>;
   /**

@@ -1,7 +1,7 @@
 import { TableRefusedError } from "../errors.ts";
 import { readAhead } from "../manifest/read-ahead.ts";
 import { type Action, type Metadata, type Protocol, parseActions } from "./actions.ts";
-import { type Checkpoint, newestCheckpoint, readCheckpoint } from "./checkpoint.ts";
+import { type Checkpoint, completeCheckpoints, newestCheckpoint, readCheckpoint } from "./checkpoint.ts";
 import { commitFileName, type LogFile, type LogStore } from "./log-store.ts";
 
 /** What committing needs of a table's state: never the list of its files. */
@@ -24,18 +24,46 @@ export async function listVersions(log: LogStore, from: number): Promise<number[
   return versionsOf(await listFiles(log, commitFileName(from)));
 }
 
+/** The commits that a log still has. */
+export interface LoggedVersions {
+  /** All of them, in order. */
+  readonly all: readonly number[];
+  /** Those since the checkpoint that covers the last gap; all where there is no gap. */
+  readonly sinceGap: readonly number[];
+}
+
+/**
+ * Versions that the log has, whatever of its beginning was removed. A gap is accepted where a checkpoint covers it, since the
+ * table's state is known from there on. Throws `TableRefusedError` for any other.
+ */
+export async function loggedVersions(log: LogStore): Promise<LoggedVersions> {
+  const files = await listFiles(log, FIRST_NAME);
+  const all = files.flatMap(({ name }) => commitVersion(name) ?? []);
+  const at = all.findLastIndex((version, i) => i > 0 && version !== (all[i - 1] ?? 0) + 1);
+  const [before, after] = [all[at - 1], all[at]];
+  if (before === undefined || after === undefined) return { all, sinceGap: all };
+  const cover = completeCheckpoints(files).find(({ version }) => version >= after - 1);
+  if (cover === undefined) throw gap(before, after);
+  return { all, sinceGap: all.filter((version) => version >= cover.version) };
+}
+
 /** Versions among the files, which are in name order. */
 function versionsOf(files: readonly LogFile[]): number[] {
   const versions: number[] = [];
   for (const { name } of files) {
-    const match = COMMIT_FILE.exec(name);
-    if (match === null) continue;
-    const version = Number(match[1]);
+    const version = commitVersion(name);
+    if (version === null) continue;
     const before = versions.at(-1);
     if (before !== undefined && version !== before + 1) throw gap(before, version);
     versions.push(version);
   }
   return versions;
+}
+
+/** Null for a file that is not a commit. */
+function commitVersion(name: string): number | null {
+  const match = COMMIT_FILE.exec(name);
+  return match === null ? null : Number(match[1]);
 }
 
 function gap(before: number, version: number): TableRefusedError {
@@ -98,7 +126,12 @@ export async function readLogSegment(
   const after = files.filter(({ name }) => name >= commitFileName(base + 1));
   const versions = versionsOf(after);
   const first = versions[0];
-  if (first === undefined) return checkpoint === null ? null : { checkpoint, versions };
+  if (first === undefined) {
+    if (checkpoint !== null) return { checkpoint, versions };
+    // An earlier version that was asked for is not there; later ones are.
+    if (upTo !== Number.POSITIVE_INFINITY) return null;
+    return (await isEmpty(log)) ? null : await readLogSegment(log);
+  }
   if (first !== base + 1) {
     if (checkpoint !== null) throw gap(base, first);
     throw new TableRefusedError(
@@ -106,6 +139,19 @@ export async function readLogSegment(
     );
   }
   return { checkpoint, versions };
+}
+
+/**
+ * Whether the log's folder has nothing of a log; false where somebody committed since it was listed. Throws `TableRefusedError` for
+ * the remains of a log: a new version 0 beside them would make one table out of two.
+ */
+async function isEmpty(log: LogStore): Promise<boolean> {
+  const name = await log.remains();
+  if (name === null) return true;
+  if ((await listVersions(log, 0)).length > 0) return false;
+  throw new TableRefusedError(
+    `_delta_log has neither a commit nor a complete checkpoint, but it has ${name}: these are the remains of a table's log. Nothing was written. Restore the missing files of _delta_log from a backup or from the bucket's old versions; to create the table anew, remove _delta_log first`,
+  );
 }
 
 async function hintedVersion(log: LogStore): Promise<number | null> {

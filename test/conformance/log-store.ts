@@ -37,6 +37,30 @@ export function logStoreConformance(
       expect(await log.read(commitFileName(0))).toBeNull();
     });
 
+    check("an empty log has no remains, and temporary or hidden files are none", async () => {
+      expect(await log.remains()).toBeNull();
+      for (const name of [`.tmp/${commitFileName(0)}.8d7f`, ".tmp/x", ".DS_Store", ".git/x"]) {
+        await fixture.putFile(name, new Uint8Array([1]));
+      }
+      expect(await log.remains()).toBeNull();
+    });
+
+    for (const remains of [
+      "_last_checkpoint",
+      `${"0".repeat(20)}.crc`,
+      `.${commitFileName(0)}.crc`,
+      `${"0".repeat(20)}.${"0".repeat(19)}5.compacted.json`,
+      `${"0".repeat(20)}.checkpoint.0000000001.0000000002.parquet`,
+      `_staged_commits/${"0".repeat(20)}.8d7f.json`,
+      "_sidecars/x.parquet",
+    ]) {
+      check(`the remains of a log are found, behind temporary files too: ${remains}`, async () => {
+        await fixture.putFile(`.tmp/${commitFileName(0)}.8d7f`, new Uint8Array([1]));
+        await fixture.putFile(remains, new Uint8Array([1]));
+        expect(await log.remains()).toBe(remains);
+      });
+    }
+
     check("a committed version is read by another writer, byte for byte", async () => {
       const body = commitBody("one", "ä€\u{1f600}");
       expect(await log.commit(0, body)).toBe("committed");

@@ -321,6 +321,7 @@ test("whoever needs no files reads one row group, however many there are", async
   const counting: LogStore = {
     repair: async () => {},
     list: (from) => log.list(from),
+    remains: async () => await log.remains(),
     commit: (version, body) => log.commit(version, body),
     read: (name, range) => {
       if (name.includes("checkpoint.parquet")) reads.push(range?.start);

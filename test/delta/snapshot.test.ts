@@ -25,6 +25,7 @@ function counting(names: string[]): LogStore {
   return {
     repair: async () => {},
     list: (from) => log.list(from),
+    remains: async () => await log.remains(),
     commit: async (version, body) => await log.commit(version, body),
     read: async (name, range) => {
       names.push(name);
