@@ -11,6 +11,7 @@ trust_phase() {
   check 'random histories: Spark and deltalake read what the model says' spark_ends histories.py
   parquet_checks
   rewriting_checks
+  check 'Spark 3.5 scans and optimizes the oddest times' spark_35_takes_odd_times
   checkpoint_checks
 }
 
@@ -20,6 +21,15 @@ install_spark() {
   # The environment of the phase cloud, with what reads by files.
   install_environment deltalake-1.6.0 deltalake==1.6.0 arro3-core==0.9.1 pyarrow==26.0.1 || return 1
   mvn -q -B -f test/engines/spark/pom.xml dependency:copy-dependencies -DoutputDirectory="$WORK/spark-jars"
+}
+
+# The oldest Spark that is common, in an environment of its own: newer ones are more lenient with times.
+spark_35_takes_odd_times() {
+  install_environment spark-3.5 pyspark==3.5.6 || return 1
+  mvn -q -B -f test/engines/spark/3.5/pom.xml dependency:copy-dependencies -DoutputDirectory="$WORK/spark-3.5-jars" || return 1
+  mkdir -p "$WORK/spark-3.5"
+  PYTHONDONTWRITEBYTECODE=1 .ci/.venv-spark-3.5/bin/python test/engines/spark/old_spark.py "$WORK/spark-3.5-jars" "$WORK/spark-3.5" \
+    "$DELTACAP_FAULTS/captures/edge-times.pcapng"
 }
 
 spark_check() { # spark_check SCRIPT [FOLDER]

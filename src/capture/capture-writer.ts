@@ -1,5 +1,6 @@
 import { captureLimits } from "./capture-limits.ts";
 import { concatenated } from "./concatenated.ts";
+import { isTableTime } from "./timestamp.ts";
 import {
   type Clock,
   enhancedPacketBlock,
@@ -104,7 +105,7 @@ const NANOSECOND_SPAN = 18_446_744_073;
 const NANOSECONDS_BESIDE = 709_551_615;
 /** Seconds, some half a million years: the same for microseconds, and a little less. */
 const MICROSECOND_SPAN = 2 ** 44;
-/** Ticks beyond the year 9999 for a clock of microseconds: such a time is none. */
+/** Ticks beyond the year 2299 for a clock of microseconds, and for most of nanoseconds: such a time is none. */
 const NO_TIME = 0xffff_ffff_ffff_ffffn;
 const UNTIMED: Clock = { resolution: 6, offset: 0 };
 /** Empty sections that are written to keep a section's number. */
@@ -115,7 +116,7 @@ const MAXIMUM_EMPTY_SECTIONS = 1 << 20;
  * what there will be; interfaces that it does not tell are described when their first packet comes.
  *
  * A packet without a time is a Simple Packet Block where that can hold it: on interface 0, without a comment. Elsewhere only an
- * impossible time can have made it: it is given one, beyond the year 9999.
+ * impossible time can have made it: it is given one, beyond the year 2299.
  */
 export class PcapngWriter implements CaptureWriter {
   readonly #planned = new Map<number, InterfaceToWrite[]>();
@@ -234,12 +235,17 @@ function clockOf({ firstSecond, lastSecond, hasNanoseconds, hasUntimed }: Interf
 
 function canHold({ id, snapLength, clock }: WrittenInterface, packet: PacketToWrite): boolean {
   const { time } = packet;
-  if (time === null) return clock.resolution === 6 || isSimple(packet, { id, snapLength, clock });
+  if (time === null) return tellsNoTime(clock) || isSimple(packet, { id, snapLength, clock });
   const seconds = time.seconds - clock.offset;
   if (seconds === NANOSECOND_SPAN && clock.resolution === 9) return time.nanoseconds <= NANOSECONDS_BESIDE;
   if (clock.resolution === 6)
     return seconds >= 0 && seconds < MICROSECOND_SPAN && time.nanoseconds % 1000 === 0;
   return seconds >= 0 && seconds < NANOSECOND_SPAN;
+}
+
+/** Whether {@link NO_TIME} lies outside the table's times on that clock. */
+function tellsNoTime({ resolution, offset }: Clock): boolean {
+  return resolution === 6 || !isTableTime(offset + NANOSECOND_SPAN);
 }
 
 /** Whether a Simple Packet Block on the interface says all of the packet, which has no time. */

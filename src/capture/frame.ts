@@ -22,7 +22,7 @@ export class Frame {
   seconds = 0;
   /** 0 to 999,999,999. */
   nanoseconds = 0;
-  /** False for a Simple Packet Block, and where the time lies outside the years 1 to 9999. */
+  /** False for a Simple Packet Block, and where the time lies outside the years 1900 to 2299. */
   hasTime = true;
   /** 1, 2, 3 ... within the source. */
   packetNumber = 0;

@@ -1,8 +1,16 @@
 import type { Frame } from "./frame.ts";
 
-/** First second of the year 1 and of the year 10000: a time outside is no time for the table. */
-const FIRST_SECOND = -62_135_596_800;
-const END_SECOND = 253_402_300_800;
+/**
+ * First second of the year 1900 and of the year 2300. A time outside is no time for the table, since common readers fail on it:
+ * Spark 3 refuses to scan a file with a time before 1900 (its calendar changed), and ClickHouse has times from 1900 to 2299.
+ */
+const FIRST_SECOND = -2_208_988_800;
+const END_SECOND = 10_413_792_000;
+
+/** Whether the table can hold a time in that second since 1970. */
+export function isTableTime(seconds: number): boolean {
+  return seconds >= FIRST_SECOND && seconds < END_SECOND;
+}
 
 /** Sets the frame's time from seconds and nanoseconds, carrying nanoseconds of a second and more. */
 export function setTime(frame: Frame, seconds: number, nanoseconds: number): void {
@@ -13,7 +21,7 @@ export function setTime(frame: Frame, seconds: number, nanoseconds: number): voi
   }
   frame.seconds = seconds;
   frame.nanoseconds = nanoseconds;
-  frame.hasTime = seconds >= FIRST_SECOND && seconds < END_SECOND;
+  frame.hasTime = isTableTime(seconds);
 }
 
 /** Sets the frame's time from the two halves of a 64-bit number of ticks; both 0 to 2^32-1. */

@@ -27,7 +27,11 @@ const columns = [
     "integer",
     "null for a packet's own row; 1, 2 ... for records unwrapped from a capture module's packet",
   ),
-  filtered("ts", "timestamp", "UTC, microseconds (floor); null where the format carries none"),
+  filtered(
+    "ts",
+    "timestamp",
+    "UTC, microseconds (floor); null where the format carries none, and outside the years 1900 to 2299",
+  ),
   column("ts_nanos", "integer", "0-999: the nanoseconds that ts leaves out"),
   column("section_number", "integer", "pcapng section, 1, 2 ...; null for classic pcap"),
   column("interface_id", "integer", "pcapng interface within its section; null for classic pcap"),

@@ -309,7 +309,7 @@ function weight(open: OpenDate): number {
   return open.batch.bytes + open.batch.rows * 330;
 }
 
-/** Day number since 1970 to `YYYY-MM-DD`; the reader lets no time outside the years 1 to 9999 through. */
+/** Day number since 1970 to `YYYY-MM-DD`; the reader lets no time outside the years 1900 to 2299 through. */
 function dateText(day: number): string | null {
   return Number.isNaN(day) ? null : new Date(day * 86_400_000).toISOString().slice(0, 10);
 }

@@ -49,7 +49,7 @@ export const countExceptions: readonly CountException[] = [
 const canInUdp = ["can_id", "can_length", "can_extended"];
 const canInUdpReason =
   "CAN frames in UDP (port 11898): tshark puts the first on the packet, the table gives each a record row of its own";
-const beyondYears = "the time lies beyond the year 9999: the table has no time there";
+const beyondYears = "the time lies beyond the year 2299: the table has no time there";
 const notSomeip =
   "tshark's heuristic takes TLS, RPC and TNS data for SOME/IP: the message's length does not fit the packet, or its type and return code exclude each other";
 const someip = [
@@ -94,9 +94,8 @@ export const valueExceptions: readonly ValueException[] = [
     capture: "lightpcapng__results-packets.merged.pcapng",
     packets: [494, 497],
     columns: ["ts"],
-    only: "parquet",
-    reason:
-      "the judge reads the year 2345 from Parquet as 64-bit nanoseconds, which overflow in 2262; the table's microseconds are right",
+    got: null,
+    reason: beyondYears,
   },
   {
     capture: "arkime__arkime_synthetic.pcap",
