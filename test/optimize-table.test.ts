@@ -1,6 +1,10 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import { DataFileReader } from "../src/delta/data-file-reader.ts";
 import { type OptimizeLimits, type OptimizeOptions, optimizeTable } from "../src/optimize-table.ts";
 import { optimizeDefaults } from "../src/settings.ts";
+import { written } from "./parquet/read-back.ts";
+import { definition, rowGroup } from "./parquet/table-values.ts";
+import { valuesOf } from "./support/column-values.ts";
 import { type Gate, once } from "./support/gated.ts";
 import { captureOf, DATE, DAY, NOW, PacketsWorld } from "./support/packets-world.ts";
 
@@ -264,6 +268,64 @@ describe("files that cannot be merged", () => {
     const result = await optimize();
     expect(result.leftOut.map(({ path }) => path)).toEqual([first?.path]);
     expect(result).toMatchObject({ commits: 1, removedFiles: 2 });
+  });
+});
+
+describe("times of other writers", () => {
+  const columns = [
+    definition("source_id", "string"),
+    definition("packet_number", "long"),
+    definition("ts", "timestamp"),
+  ];
+
+  async function foreignFile(path: string, times: readonly (bigint | null)[]) {
+    const numbers = times.map((_, i) => BigInt(i + 1));
+    const group = rowGroup(columns, [times.map(() => path), numbers, times]);
+    const body = await written(world.ports().parquet, columns, [group]);
+    await world.objects.putIfAbsent(path, body);
+    const add = {
+      path,
+      partitionValues: { date: DATE },
+      size: body.length,
+      modificationTime: 1,
+      dataChange: true,
+    };
+    await world.foreignCommit([{ add }]);
+  }
+
+  test("infinite, before the year 1 and after 9999, are kept, and no statistics are given of their years", async () => {
+    await threeFiles();
+    const times = [
+      2n ** 63n - 1n,
+      -(2n ** 63n) + 1n,
+      -63_517_824_000_000_000n,
+      253_402_300_800_000_000n,
+      null,
+    ];
+    await foreignFile("foreign-1.parquet", times);
+    expect(await optimize()).toMatchObject({ commits: 1, removedFiles: 4, rows: 20 });
+    const [file, ...others] = await world.live();
+    expect(others).toEqual([]);
+    const stats = JSON.parse(file?.stats ?? "") as Record<string, Record<string, unknown>>;
+    expect(stats.minValues).toHaveProperty("source_id");
+    expect(stats.minValues).not.toHaveProperty("ts");
+    expect(stats.maxValues).not.toHaveProperty("ts");
+    expect(stats.nullCount).toMatchObject({ ts: 1 });
+    const reader = await DataFileReader.open(world.objects, file!, columns);
+    const found = (await reader.read(0)).columns[2];
+    const ours = valuesOf(found!).slice(0, 5);
+    expect(ours).toEqual(times);
+  });
+
+  test("that are alone in their file leave no file behind that no version refers to", async () => {
+    await world.ingest({ "car-1/a": captureOf(1) });
+    await foreignFile("foreign-1.parquet", [2n ** 63n - 1n]);
+    await foreignFile("foreign-2.parquet", [-63_517_824_000_000_000n]);
+    const before = world.objects.objects.size;
+    expect(await optimize()).toMatchObject({ removedFiles: 3 });
+    expect((await world.live()).map(({ path }) => path)).toHaveLength(1);
+    // The new file, and its commit.
+    expect(world.objects.objects.size).toBe(before + 2);
   });
 });
 

@@ -4,7 +4,8 @@ import type { ColumnStatistics } from "../columns/statistics.ts";
 const STRING_BOUND_LENGTH = 32;
 /** Half of a pair, which UTF-8 cannot hold: a file has U+FFFD in its place. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
-/** 9999-12-31T23:59:59.999Z. */
+/** 0001-01-01T00:00:00.000Z and 9999-12-31T23:59:59.999Z: no reader takes a bound of another year. */
+const FIRST_MILLISECOND = -62_135_596_800_000n;
 const LAST_MILLISECOND = 253_402_300_799_999n;
 
 /**
@@ -71,13 +72,14 @@ function successor(point: number): number | null {
 }
 
 /**
- * Milliseconds are what every reader takes (Delta protocol); microseconds are rounded outwards. Null for the last microseconds
- * of the year 9999, since the year 10000 is what not every reader takes.
+ * Milliseconds are what every reader takes (Delta protocol); microseconds are rounded outwards. Null for a year before 1 or
+ * after 9999. Files of other writers hold such times, and infinity, as any number of microseconds.
  */
 function timestampText(micros: bigint, rounding: "floor" | "ceil"): string | null {
   let millis = micros / 1000n;
   const rest = micros % 1000n;
   if (rest < 0n) millis -= 1n;
   if (rounding === "ceil" && rest !== 0n) millis += 1n;
-  return millis > LAST_MILLISECOND ? null : JSON.stringify(new Date(Number(millis)).toISOString());
+  if (millis < FIRST_MILLISECOND || millis > LAST_MILLISECOND) return null;
+  return JSON.stringify(new Date(Number(millis)).toISOString());
 }

@@ -11,6 +11,7 @@ import { definition, type GroupValues, rowGroup } from "../parquet/table-values.
 import { valuesOf } from "../support/column-values.ts";
 import { inlineVector } from "../support/deletion-vectors.ts";
 import { MemoryObjectStore } from "../support/memory-object-store.ts";
+import { parquetStating, type StatedFile } from "../support/parquet-file.ts";
 
 /** A file with these columns, opened as one of a table with others. */
 async function open(
@@ -230,5 +231,52 @@ describe("rows that a deletion vector deletes", () => {
     const opening = open(columns, groups, columns, new MemoryObjectStore(), inlineVector([6]));
     await expect(opening).rejects.toThrow(UnreadableFileError);
     await expect(opening).rejects.toThrow("a.parquet has a deletion vector that cannot be read: byte");
+  });
+});
+
+describe("times in another form than ours", () => {
+  const INT96 = 3;
+  const INT64 = 2;
+  const ts = definition("n", "timestamp");
+
+  async function times(page: Uint8Array, stated: Partial<StatedFile>) {
+    const store = new MemoryObjectStore();
+    const rows = page.length / (stated.physical === INT96 ? 12 : 8);
+    const bytes = parquetStating({ page, rows, groupRows: rows, values: rows, pageValues: rows, ...stated });
+    await store.put("a.parquet", bytes);
+    return await DataFileReader.open(store, { path: "a.parquet", size: bytes.length }, [ts]);
+  }
+
+  /** Nanoseconds of the day, and the Julian day. */
+  function int96(...values: readonly (readonly [bigint, number])[]): Uint8Array {
+    const view = new DataView(new ArrayBuffer(12 * values.length));
+    values.forEach(([nanos, day], i) => {
+      view.setBigInt64(12 * i, nanos, true);
+      view.setInt32(12 * i + 8, day, true);
+    });
+    return new Uint8Array(view.buffer);
+  }
+
+  test("INT96 is read for every day that microseconds can hold", async () => {
+    const page = int96([0n, 2_440_588], [1_999n, 2_440_588], [-1n, 2_440_588], [0n, 0], [0n, 109_000_000]);
+    const reader = await times(page, { physical: INT96 });
+    const day = 86_400_000_000n;
+    const last = (109_000_000n - 2_440_588n) * day;
+    expect(valuesOf((await reader.read(0)).columns[0]!)).toEqual([0n, 1n, -1n, -2_440_588n * day, last]);
+    expect(reader.rowGroups[0]?.ranges.get("n")).toEqual({ nullCount: null, min: null, max: null });
+  });
+
+  test("INT96 of a day that microseconds cannot hold makes the file unreadable", async () => {
+    const reader = await times(int96([0n, 2 ** 31 - 1]), { physical: INT96 });
+    await expect(reader.read(0)).rejects.toThrow(/nanoseconds does not fit into 64 bits of microseconds/);
+  });
+
+  test("milliseconds that microseconds cannot hold make the file unreadable, and name the value", async () => {
+    const page = new Uint8Array(new BigInt64Array([5n, 2n ** 63n - 1n]).buffer);
+    const reader = await times(page, { physical: INT64, converted: 9 });
+    await expect(reader.read(0)).rejects.toThrow(
+      /^a\.parquet is damaged, at byte 4 \(column n of row group 0\): a timestamp of 9223372036854775807 milliseconds/,
+    );
+    await expect(reader.read(0)).rejects.toBeInstanceOf(UnreadableFileError);
   });
 });

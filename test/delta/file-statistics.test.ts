@@ -75,6 +75,25 @@ describe("a file's statistics", () => {
   });
 });
 
+test.each([
+  ["infinity", 2n ** 63n - 1n],
+  ["minus infinity", -(2n ** 63n) + 1n],
+  ["the year 10000", 253_402_300_800_000_000n],
+  ["the last microsecond before the year 1", -62_135_596_800_000_001n],
+  ["44 BC", -63_517_824_000_000_000n],
+])("a time of %s gives no bound, since no reader takes its year", (_, micros) => {
+  const found = statistics("timestamp", { min: micros, max: micros });
+  const isJustBefore = micros === -62_135_596_800_000_001n;
+  expect(found.minValues).toEqual({});
+  // Rounded up to a millisecond it lies in the year 1.
+  expect(found.maxValues).toEqual(isJustBefore ? { [name]: "0001-01-01T00:00:00.000Z" } : {});
+});
+
+test("a bound on one side stays where only the other one is of a year that no reader takes", () => {
+  const found = statistics("timestamp", { min: 0n, max: 2n ** 63n - 1n });
+  expect([found.minValues[name], found.maxValues[name]]).toEqual(["1970-01-01T00:00:00.000Z", undefined]);
+});
+
 describe("bounds of strings", () => {
   test.each([
     ["x".repeat(32), "x".repeat(32), "x".repeat(32)],

@@ -11,6 +11,8 @@ export interface StatedFile {
   readonly repetition: number;
   /** Of parquet.thrift: 1 is INT32. */
   readonly physical: number;
+  /** Of parquet.thrift: 9 is TIMESTAMP_MILLIS. */
+  readonly converted: number | null;
   readonly columns: number;
   readonly values: number;
   readonly uncompressedBytes: number;
@@ -35,6 +37,7 @@ const honest: StatedFile = {
   childrenOfColumn: null,
   repetition: 0,
   physical: 1,
+  converted: null,
   columns: 1,
   values: 3,
   uncompressedBytes: 100,
@@ -97,6 +100,7 @@ function writeFooter(file: StatedFile, compressedBytes: number, out: ByteBuffer)
         thrift.i32(3, file.repetition);
         thrift.string(4, name);
         if (file.childrenOfColumn !== null) thrift.i32(5, file.childrenOfColumn);
+        if (file.converted !== null) thrift.i32(6, file.converted);
       }
     });
     thrift.i64(3, file.rows);
