@@ -3,7 +3,7 @@ import type { TableSchema } from "./columns/table-schema.ts";
 import { Committer, type CommitterPorts, type ManifestResult } from "./commit-manifests.ts";
 import type { Snapshot } from "./delta/snapshot.ts";
 import { RejectedError, RetryableError } from "./errors.ts";
-import type { Manifest, ManifestSource } from "./manifest/manifest.ts";
+import { MAX_SOURCES, type Manifest, type ManifestSource } from "./manifest/manifest.ts";
 import { parseManifest } from "./manifest/parse-manifest.ts";
 import type { ManifestQueue, ReceivedManifest } from "./manifest/queues.ts";
 
@@ -22,11 +22,16 @@ export interface CommitterRunPorts extends CommitterPorts {
 export interface CommitterRunSettings {
   /** Milliseconds between two commits at least, while fewer files wait than `filesPerCommit`. */
   readonly commitIntervalMs: number;
-  /** Files waiting at which a commit is not put off any longer. */
+  /** Commits as soon as this many files are waiting, but never within {@link MIN_INTERVAL} of the commit before. */
   readonly filesPerCommit: number;
-  /** Milliseconds for which it receives, once the table is ready; what was received is still committed after them. */
+  /** Milliseconds for which it receives at most, once the table is ready; what was received is still committed after them. */
   readonly receiveMs: number;
-  /** Milliseconds since 1970: no attempt to commit begins after it. */
+  /**
+   * Epoch milliseconds after which nothing more is received. A slow start shortens the receiving by this, so that a run ends
+   * in time.
+   */
+  readonly receiveUntilMs: number;
+  /** Epoch milliseconds after which no attempt to commit begins. What still waits is released to the next run. */
   readonly deadlineMs: number;
   /** Long polls at once. */
   readonly pollers: number;
@@ -52,8 +57,13 @@ export interface CommitterState {
 const POLL_SECONDS = 5;
 /** Milliseconds without an arrival after which a burst counts as over: idle, a manifest waits no longer than this. */
 const QUIET = 1_000;
-/** Milliseconds between commits that even the end of a run keeps: with less, Spark's OPTIMIZE never finds a gap. */
-const SHORTEST_INTERVAL = 5_000;
+/**
+ * Milliseconds between two commits, however many files wait and even at the end of a run. With less, Spark's OPTIMIZE and appends
+ * never find a gap: they meet a conflict on each try.
+ */
+export const MIN_INTERVAL = 5_000;
+/** Files that may wait however small `filesPerCommit` is, since commits may not follow each other faster. */
+const MIN_ROOM = 500;
 /** Characters of manifests held at once; beyond, the rest waits in the queue. */
 const WAITING_CHARACTERS = 64 * 1024 * 1024;
 
@@ -108,7 +118,7 @@ class CommitterRun {
     this.#ports = ports;
     this.#settings = settings;
     this.lastCommitMs = lastCommitMs;
-    this.#receiveUntilMs = ports.now() + settings.receiveMs;
+    this.#receiveUntilMs = Math.min(ports.now() + settings.receiveMs, settings.receiveUntilMs);
   }
 
   /** Commits whatever comes until the time of receiving is over and nothing waits any more. */
@@ -117,6 +127,8 @@ class CommitterRun {
     try {
       while (this.#pollers > 0 || this.#waiting.length > 0) {
         if (this.#failure !== null) throw this.#failure.error;
+        // The function would be stopped in the middle of a commit: the next run takes what waits.
+        if (this.#ports.now() >= this.#settings.deadlineMs) break;
         const wait = this.#dueMs() - this.#ports.now();
         if (wait <= 0) await this.#settleRound();
         else await this.#changeWithin(wait);
@@ -136,8 +148,8 @@ class CommitterRun {
   #dueMs(): number {
     const { commitIntervalMs, filesPerCommit } = this.#settings;
     if (this.#waiting.length === 0) return Number.POSITIVE_INFINITY;
-    if (this.#files >= filesPerCommit || this.#isFull()) return 0;
-    if (this.#pollers === 0) return this.lastCommitMs + Math.min(commitIntervalMs, SHORTEST_INTERVAL);
+    const soonest = this.lastCommitMs + Math.min(commitIntervalMs, MIN_INTERVAL);
+    if (this.#files >= filesPerCommit || this.#isFull() || this.#pollers === 0) return soonest;
     const burstOver = Math.min(this.#lastArrivalMs + QUIET, this.#firstArrivalMs + commitIntervalMs);
     return Math.max(this.lastCommitMs + commitIntervalMs, burstOver);
   }
@@ -183,14 +195,15 @@ class CommitterRun {
   }
 
   #isFull(): boolean {
-    return this.#files >= 2 * this.#settings.filesPerCommit || this.#characters >= WAITING_CHARACTERS;
+    const room = Math.max(MIN_ROOM, 2 * this.#settings.filesPerCommit);
+    return this.#files >= room || this.#characters >= WAITING_CHARACTERS;
   }
 
   /** Commits what waits, and acknowledges it. What is not acknowledged when it fails waits again, to be released. */
   async #settleRound(): Promise<void> {
     const { now, manifestQueue, removeCaptures, onRound } = this.#ports;
-    const round = this.#waiting;
-    this.#take([]);
+    const [round, later] = oneCommit(this.#waiting);
+    this.#take(later);
     const started = now();
     const conflictsBefore = this.#committer.conflicts;
     try {
@@ -245,6 +258,16 @@ class CommitterRun {
     if (milliseconds === Number.POSITIVE_INFINITY) await this.#change();
     else await Promise.race([this.#change(), this.#ports.sleep(milliseconds)]);
   }
+}
+
+/** What one commit may carry the sources of, and the rest: two commits in a row would not keep the shortest interval. */
+function oneCommit(waiting: readonly Waiting[]): [Waiting[], Waiting[]] {
+  let sources = 0;
+  const end = waiting.findIndex(({ manifest }, i) => {
+    sources += manifest.sources.length;
+    return i > 0 && sources > MAX_SOURCES;
+  });
+  return end === -1 ? [[...waiting], []] : [waiting.slice(0, end), waiting.slice(end)];
 }
 
 /** Captures that no run needs any more. */

@@ -3,6 +3,7 @@ import {
   type CommitterRunPorts,
   type CommitterRunSettings,
   type CommitterState,
+  MIN_INTERVAL,
   type Round,
   runCommitter,
 } from "../src/committer-run.ts";
@@ -51,6 +52,7 @@ function begin({ settings, ports, gate = null, warm = null }: RunOptions = {}): 
       commitIntervalMs: 10_000,
       filesPerCommit: 100,
       receiveMs: 50_000,
+      receiveUntilMs: start + 80_000,
       deadlineMs: start + 100_000,
       pollers: 4,
       ...settings,
@@ -132,8 +134,35 @@ describe("coalescing", () => {
     expect(committedRounds().map(({ atMs }) => atMs)).toEqual([41_000, 49_900]);
   });
 
+  test.each([1, 3])(
+    "%i files are enough for a commit, and still 5 s lie between two: Spark finds a gap",
+    async (filesPerCommit) => {
+      const running = begin({ settings: { filesPerCommit } });
+      for (let at = 0; at < 49_000; at += 200) clock.after(at, () => void send(1));
+      await clock.passUntil(running);
+      const times = committedRounds().map(({ atMs }) => atMs);
+      const gaps = times.slice(1).map((at, i) => at - times[i]!);
+      expect(Math.min(...gaps)).toBeGreaterThanOrEqual(MIN_INTERVAL);
+      // Nor does a full queue wait longer than that.
+      expect(Math.max(...gaps)).toBeLessThan(MIN_INTERVAL + 1_000);
+      expect(queue.queue.messages).toEqual([]);
+    },
+  );
+
+  test("manifests with more sources than a commit may name become two commits, 5 s apart", async () => {
+    const sources = Array.from({ length: 30_000 }, (_, i) => i);
+    for (const name of ["a", "b"]) {
+      const manifest = await world.batch(...sources.map((i) => `${name}-${i}`));
+      await queue.send(manifest);
+    }
+    await run();
+    const [first, second] = committedRounds().map(({ atMs }) => atMs);
+    expect(second! - first!).toBeGreaterThanOrEqual(MIN_INTERVAL);
+    expect(await commits()).toBe(2);
+  });
+
   test("no more is received than soon fits into commits", async () => {
-    await send(500);
+    await send(800);
     const released = deferred();
     const gate: Gate = {
       pass: async (step, moment) => {
@@ -143,11 +172,58 @@ describe("coalescing", () => {
     await world.start();
     const running = begin({ gate: null, ports: { log: gated(world.log, "log", gate) } });
     for (let i = 0; i < 50; i++) await new Promise(setImmediate);
-    // 100 are being committed, 200 wait; each of four polls may bring ten more than there is room for.
-    expect(queue.queue.counts().inFlight).toBeLessThanOrEqual(340);
+    // 100 to 130 are being committed, 500 wait; each of four polls may bring ten more than there is room for.
+    expect(queue.queue.counts().inFlight).toBeLessThanOrEqual(670);
     released.resolve();
     await clock.passUntil(running);
     expect(queue.queue.messages).toEqual([]);
+  });
+});
+
+describe("a start that takes long", () => {
+  const slow = (milliseconds: number): Gate => ({
+    pass: async (step, moment) => {
+      if (step === "ledger.watermark" && moment === "before") await clock.sleep(milliseconds);
+    },
+  });
+
+  test("shortens the receiving, so that the run ends before its time limit", async () => {
+    await world.start();
+    const start = clock.now();
+    const running = begin({ gate: slow(60_000) });
+    for (let at = 0; at < 99_000; at += 1_000) clock.after(at, () => void send(1));
+    await clock.passUntil(running);
+    expect(clock.now() - start).toBeLessThanOrEqual(86_000);
+    expect(await commits()).toBeGreaterThan(0);
+  });
+
+  test("beyond the deadline leaves every message to the next run, which commits it", async () => {
+    await world.start();
+    await send(3);
+    const warm = await run({ gate: slow(101_000) });
+    expect(queue.queue.counts()).toEqual({ visible: 3, inFlight: 0 });
+    expect(await commits()).toBe(0);
+    await run({ warm });
+    expect(await commits()).toBe(1);
+    expect(queue.queue.messages).toEqual([]);
+  });
+
+  test("what waits at the deadline is released, and committed once by the next run", async () => {
+    await world.start();
+    const start = clock.now();
+    await send(1);
+    const gate: Gate = {
+      pass: async (step, moment) => {
+        if (step === "log.commit" && moment === "before") await clock.sleep(101_000);
+      },
+    };
+    const running = begin({ gate });
+    clock.after(10_000, () => void send(1));
+    const warm = await clock.passUntil(running);
+    expect(queue.queue.counts()).toEqual({ visible: 1, inFlight: 0 });
+    expect(clock.now() - start).toBeLessThan(110_000);
+    await run({ warm });
+    expect([...(await world.addedBatches()).values()]).toEqual([1, 1]);
   });
 });
 

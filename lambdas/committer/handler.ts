@@ -92,7 +92,8 @@ export const handler = async (_event: unknown, context: Context): Promise<void> 
       {
         commitIntervalMs: settings.commitIntervalSeconds * 1_000,
         filesPerCommit: settings.filesPerCommit,
-        receiveMs: Math.min(committerRun.receiveSeconds * 1_000, remaining - 2 * reserve),
+        receiveMs: committerRun.receiveSeconds * 1_000,
+        receiveUntilMs: start + remaining - 2 * reserve,
         deadlineMs: start + remaining - reserve,
         pollers: committerRun.pollers,
       },

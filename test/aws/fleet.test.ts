@@ -211,6 +211,7 @@ async function commitAll(
           commitIntervalMs: 300,
           filesPerCommit: 4,
           receiveMs: 2_000,
+          receiveUntilMs: Number.POSITIVE_INFINITY,
           deadlineMs: Date.now() + 60_000,
           pollers: 2,
         },
