@@ -6,7 +6,7 @@ import { ConditionalLogStore } from "../src/delta/conditional-log-store.ts";
 import type { LogStore } from "../src/delta/log-store.ts";
 import { requireReadable } from "../src/delta/readable-rows.ts";
 import { readSnapshot, type Snapshot } from "../src/delta/snapshot.ts";
-import { RetryableError } from "../src/errors.ts";
+import { RetryableError, TableRefusedError } from "../src/errors.ts";
 import { translated } from "../src/local/system-errors.ts";
 import type { ObjectStore } from "../src/manifest/object-store.ts";
 import { readAhead } from "../src/manifest/read-ahead.ts";
@@ -123,9 +123,16 @@ async function copyFile(
     try {
       for (let at = 0; at < size; at += READ_BYTES) {
         const length = Math.min(READ_BYTES, size - at);
-        const bytes = await store.read(path, { start: at, length });
+        // One byte more at the end: it tells whether the file is as long as the log says.
+        const more = at + length === size ? 1 : 0;
+        const bytes = await store.read(path, { start: at, length: length + more });
         if (bytes === null)
           throw new RetryableError(`${path} is gone: somebody vacuumed the table meanwhile; run it again`);
+        if (bytes.length !== length) {
+          throw new TableRefusedError(
+            `${path} is ${bytes.length < length ? "shorter" : "longer"} than the log says (${size} bytes): it is damaged or another file. Restore it from a backup or from the bucket's old versions`,
+          );
+        }
         await file.writeFile(bytes);
         onBytes(bytes.length);
       }

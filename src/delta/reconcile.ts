@@ -1,9 +1,10 @@
 import { TableRefusedError } from "../errors.ts";
 import type { Action, Add, DomainMetadata, Metadata, Protocol, Txn } from "./actions.ts";
-import { checkpointBatches, readCheckpoint } from "./checkpoint.ts";
+import { type Checkpoint, checkpointBatches, readCheckpoint } from "./checkpoint.ts";
 import type { LogStore } from "./log-store.ts";
 import { logicalFile } from "./logical-file.ts";
 import { type LogSegment, readCommits, readLogSegment } from "./snapshot.ts";
+import { TextSet } from "./text-set.ts";
 
 /** A table's whole state at one version (Delta protocol, "Action Reconciliation"). */
 export interface ReconciledLog {
@@ -20,11 +21,14 @@ export interface ReconciledLog {
    * The adds that are live and the newest removes of files that are not, each in an action of its own, in no order. Removes are
    * given however old they are (see `tombstoneRetention`). Each call reads the checkpoint anew, and the commits if they have many.
    *
-   * Memory: the paths that changed since the checkpoint, and a row group of the checkpoint; never the list of files.
+   * Memory: the paths that changed since the checkpoint, a row group of the checkpoint, and some 50 bytes for each of its files;
+   * never the list of files. Throws `TableRefusedError` for a checkpoint with a file that is live twice.
    */
   files(): AsyncIterable<readonly Action[]>;
 }
 
+/** Characters of a path that a message shows. */
+const SHOWN = 200;
 /** Adds and removes of commits that are kept, rather than read and parsed once more for the files: some 20 MB. */
 const KEPT_ACTIONS = 10_000;
 
@@ -144,7 +148,10 @@ async function* reconciledFiles(
     if (newest.length > 0) yield newest;
   }
   if (checkpoint === null) return;
+  const live = new TextSet();
   for await (const actions of checkpointBatches(log, checkpoint, checkpointKinds)) {
+    for (const { add } of actions)
+      if (add !== undefined && !live.add(add.path)) throw doubled(add, checkpoint);
     yield actions.filter((action) => !isSeen(action, seen));
   }
 }
@@ -168,7 +175,14 @@ function firstOf(actions: readonly Action[], kind: "add" | "remove", seen: Set<s
   });
 }
 
-/** Within a checkpoint each logical file is met once, so that none is noted. */
+/** A file that is live twice would have each of its rows doubled. */
+function doubled({ path }: Add, { version }: Checkpoint): TableRefusedError {
+  const shown = path.length <= SHOWN ? path : `${path.slice(0, SHOWN)}...`;
+  return new TableRefusedError(
+    `the checkpoint of version ${version} has the file ${shown} twice: which files the table has is not known. Nothing was written. Remove that checkpoint if the commits before it are still there, or restore it from a backup`,
+  );
+}
+
 function isSeen({ add, remove }: Action, seen: ReadonlySet<string>): boolean {
   const file = add ?? remove;
   return file === undefined || (seen.size > 0 && seen.has(logicalFile(file)));

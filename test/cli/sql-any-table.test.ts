@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { deltacap } from "../support/command-line.ts";
 import { fault, hasFaults } from "../support/faults.ts";
+import { folderContent } from "../support/folder-content.ts";
 import { type ForeignTable, foreignTable } from "../support/foreign-table.ts";
 import { captureOf, DAY } from "../support/packets-world.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -245,3 +246,25 @@ describe("sql refuses by name, with exit code 3,", () => {
     expect(err).toContain("is not a packets table: it lacks columns date, vehicle_id");
   });
 });
+
+test.skipIf(!hasFaults)(
+  "a checkpoint whose sidecar is shorter than stated is refused by every command",
+  async () => {
+    const table = join(temporaryFolder(), "table");
+    cpSync(fault("tables/v2-checkpoints-parquet-with-sidecars_swapped"), table, { recursive: true });
+    const before = folderContent(table);
+    for (const words of [
+      ["inspect", table],
+      ["sql", table, "select count(*) from packets"],
+      ["vacuum", table, "--retention-hours", "0", "--allow-short-retention", "--delete"],
+      ["optimize", table],
+      ["checkpoint", table],
+    ]) {
+      const { code, out, err } = await deltacap(...words);
+      expect([words[0], code, out]).toEqual([words[0], 3, ""]);
+      if (["inspect", "sql"].includes(words[0] ?? ""))
+        expect(err).toMatch(/_sidecars\/.*shorter than the log says/);
+      expect(folderContent(table)).toEqual(before);
+    }
+  },
+);

@@ -131,6 +131,51 @@ describe("reading a V2 checkpoint", () => {
   });
 });
 
+describe("what a checkpoint says of its own files is checked", () => {
+  const files = (paths: readonly string[]) =>
+    paths.map((path) => ({ add: { path, partitionValues: { date: "2026-01-02" }, size: 1 } }));
+
+  test.each([
+    ["shorter", 1],
+    ["longer", -1],
+    ["longer by a copy of itself", "twice"],
+  ] as const)("a sidecar that is %s than stated is refused", async (_, change) => {
+    await onlyVersion4();
+    const body = parquet(files(["a", "b"]));
+    const actual = change === "twice" ? new Uint8Array([...body, ...body]) : body;
+    const stated = change === "twice" ? body.length : body.length + change;
+    await put(CLASSIC, parquet([{ sidecar: sidecar("x", stated).sidecar }]));
+    await put("_sidecars/x", actual);
+    await expect(livePaths(log)).rejects.toThrow(TableRefusedError);
+    await expect(livePaths(log)).rejects.toThrow("_sidecars/x");
+  });
+
+  test("two sidecars that were swapped are refused, whichever is the longer one", async () => {
+    const bodies = [parquet(files(["a"])), parquet(files(["b", "c", "d", "a longer one"]))] as const;
+    for (const [first, second] of [bodies, bodies.toReversed()] as [Uint8Array, Uint8Array][]) {
+      store = await deltaLogFixture();
+      log = new ConditionalLogStore(store);
+      await onlyVersion4();
+      await put(CLASSIC, parquet([...sidecars("x", first), ...sidecars("y", second)]));
+      await put("_sidecars/x", second);
+      await put("_sidecars/y", first);
+      await expect(livePaths(log)).rejects.toThrow(TableRefusedError);
+    }
+  });
+
+  test.each<[string, readonly (readonly string[])[]]>([
+    ["one file", [["a", "b", "a"]]],
+    ["two sidecars", [["a"], ["b", "a"]]],
+  ])("a file that is live twice, in %s, is refused by name", async (_, parts) => {
+    await onlyVersion4();
+    const bodies = parts.map((paths) => parquet(files(paths)));
+    await put(CLASSIC, parquet(bodies.flatMap((body, i) => sidecars(`x${i}`, body))));
+    for (const [i, body] of bodies.entries()) await put(`_sidecars/x${i}`, body);
+    await expect(livePaths(log)).rejects.toThrow(TableRefusedError);
+    await expect(livePaths(log)).rejects.toThrow("the checkpoint of version 3 has the file a twice");
+  });
+});
+
 describe("the newest checkpoint", () => {
   const file = (name: string): LogFile => ({ name, size: 1, modifiedMs: 0 });
   const named = (version: number, rest: string) => `${String(version).padStart(20, "0")}.checkpoint.${rest}`;

@@ -166,8 +166,16 @@ function runsOf(
 
 async function readExactly(source: ParquetSource, start: number, end: number): Promise<Uint8Array> {
   if (end === start) return new Uint8Array(0);
-  const bytes = await source.read(start, end - start);
+  // One byte more at the end: it tells whether the file is as long as the log says.
+  const bytes = await source.read(start, end - start + (end === source.size ? 1 : 0));
   if (bytes.length === end - start) return bytes;
+  if (bytes.length > end - start) {
+    throw new DamagedParquetError(
+      source.name,
+      { offset: end, part: null },
+      `the file goes on there: it is longer than the log says (${source.size} bytes)`,
+    );
+  }
   throw new DamagedParquetError(
     source.name,
     { offset: start + bytes.length, part: null },
