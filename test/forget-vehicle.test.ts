@@ -241,6 +241,19 @@ describe("is refused, before anything is written,", () => {
     await expect(forget("car-1")).rejects.toThrow(`${property} = true`);
     expect(world.objects.objects.size).toBe(objects);
   });
+
+  test("with advice that works: Spark's DELETE is refused on an append-only table as well", async () => {
+    await threeFiles();
+    const metaData = (await world.actions(0)).flatMap((action) => action.metaData ?? [])[0]!;
+    const configuration = { ...metaData.configuration, "delta.appendOnly": "true" };
+    await world.foreignCommit([{ metaData: { ...metaData, configuration } }]);
+    const refusal = await forget("car-1").catch((error: unknown) => String(error));
+    expect(refusal).not.toMatch(/run Spark's DELETE/);
+    expect(refusal).toContain("UNSET TBLPROPERTIES ('delta.appendOnly')");
+    // The advice, followed.
+    await world.foreignCommit([{ metaData }]);
+    expect(await forget("car-1")).toMatchObject({ rows: 7, remaining: [] });
+  });
 });
 
 describe("where rows are deleted by deletion vectors", () => {

@@ -22,22 +22,29 @@ export function requireRewritable(
 ): void {
   requireWritable(protocol, metadata, partitionColumn);
   const reasons = protocolObstacles(protocol, "rewrite");
-  if (rewriting === "DELETE") {
-    for (const property of ["delta.appendOnly", "delta.enableChangeDataFeed"]) {
-      if (metadata.configuration[property]?.toLowerCase() === "true") reasons.push(`${property} = true`);
-    }
-  }
+  const isOn = (property: string) => metadata.configuration[property]?.toLowerCase() === "true";
+  if (rewriting === "DELETE" && isOn(APPEND_ONLY)) throw appendOnlyError();
+  if (rewriting === "DELETE" && isOn(CHANGE_DATA_FEED)) reasons.push(`${CHANGE_DATA_FEED} = true`);
   for (const { name, type } of dataFields(metadata)) {
     if (!columnTypes.includes(type as ColumnType)) {
       reasons.push(`column ${name} of type ${typeof type === "string" ? type : "struct, array or map"}`);
     }
   }
   if (reasons.length > 0) {
-    const instead = rewriting === "DELETE" ? "DELETE" : "OPTIMIZE";
     throw new TableRefusedError(
-      `deltacap cannot rewrite the table's files: ${reasons.join("; ")}. Nothing was written; run Spark's ${instead} instead`,
+      `deltacap cannot rewrite the table's files: ${reasons.join("; ")}. Nothing was written; run Spark's ${rewriting} instead, where Spark may write the table (not with a conditional log store)`,
     );
   }
+}
+
+const APPEND_ONLY = "delta.appendOnly";
+const CHANGE_DATA_FEED = "delta.enableChangeDataFeed";
+
+/** Every writer refuses to remove rows of such a table, Spark's DELETE as well. */
+function appendOnlyError(): TableRefusedError {
+  return new TableRefusedError(
+    `rows cannot be removed: the table has ${APPEND_ONLY} = true, which forbids it to every writer. Nothing was written. Where its owner agrees, take the property away (ALTER TABLE ... UNSET TBLPROPERTIES ('${APPEND_ONLY}')), repeat this command, and set it again`,
+  );
 }
 
 /** The columns of the table's files, other writers' included: those of its schema without the partition column. */
