@@ -1,10 +1,12 @@
 import { packetTable } from "./columns/packet-table.ts";
 import type { TableSchema } from "./columns/table-schema.ts";
 import type { Add } from "./delta/actions.ts";
+import { fieldsWithoutPlace } from "./delta/checkpoint-content.ts";
 import { checkpointObstacles } from "./delta/checkpoint-gate.ts";
 import { writeCheckpoint } from "./delta/checkpoint-writer.ts";
 import type { LogStore } from "./delta/log-store.ts";
 import { type ReconciledLog, reconcileLog } from "./delta/reconcile.ts";
+import { readLogSegment } from "./delta/snapshot.ts";
 import { requireIdentity } from "./delta/table-identity.ts";
 import type { ObjectStore } from "./manifest/object-store.ts";
 import type { PageCompressor } from "./parquet/page-compressor.ts";
@@ -70,11 +72,22 @@ export async function checkpointTable(
   if (version < due && !(always && checkpoint === null)) return { outcome: "not due", version, checkpoint };
   const obstacles = checkpointObstacles(protocol, metadata);
   if (obstacles.length > 0) return { outcome: "left to others", version, reason: obstacles.join("; ") };
+  const lost = await lostFields(ports.log, version);
+  if (lost !== null) return { outcome: "left to others", version, reason: lost };
   const watched = onFile === undefined ? state : watching(state, onFile);
   const written = await writeCheckpoint(ports.table, watched, ports.now(), ports.checkpointCompressor);
   if (written.outcome === "exists") return { outcome: "exists", version };
   const { adds: files, actions, bytes } = written;
   return { outcome: "written", version, files, actions, bytes };
+}
+
+/** Why a new checkpoint would lose what the old one holds; null where it keeps everything. */
+async function lostFields(log: LogStore, version: number): Promise<string | null> {
+  const checkpoint = (await readLogSegment(log, version))?.checkpoint ?? null;
+  if (checkpoint === null) return null;
+  const fields = await fieldsWithoutPlace(log, checkpoint);
+  if (fields.length === 0) return null;
+  return `the checkpoint of version ${checkpoint.version} has values in ${fields.join(", ")}, which deltacap would not keep`;
 }
 
 /** What the table asks for; a value that is no number asks for nothing. */

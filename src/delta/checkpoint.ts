@@ -2,10 +2,11 @@ import { TableRefusedError } from "../errors.ts";
 import type { ValueConverter } from "../parquet/reader/column-pages.ts";
 import { DamagedParquetError } from "../parquet/reader/damaged-parquet.ts";
 import type { RowGroup } from "../parquet/reader/footer.ts";
-import { openParquet } from "../parquet/reader/parquet-reader.ts";
+import { openParquet, type ParquetReader } from "../parquet/reader/parquet-reader.ts";
 import type { ParquetField } from "../parquet/reader/schema.ts";
 import { type Action, checkedAction, parseActions, type Sidecar } from "./actions.ts";
 import type { LogFile, LogStore } from "./log-store.ts";
+import { PARSED_STATISTICS, statisticsJson, statisticText } from "./parsed-statistics.ts";
 
 /** A checkpoint that is complete: all its files, in order. */
 export interface Checkpoint {
@@ -83,7 +84,7 @@ function ofKinds(actions: readonly Action[], kinds: readonly (keyof Action)[]): 
 }
 
 /** Always in the log's own folder, so that a path of a table that was moved is found too. */
-function sidecarFile({ path, sizeInBytes }: Sidecar): { name: string; size: number } {
+export function sidecarFile({ path, sizeInBytes }: Sidecar): { name: string; size: number } {
   let name = path.slice(path.lastIndexOf("/") + 1);
   try {
     name = decodeURIComponent(name);
@@ -107,25 +108,52 @@ async function* fileBatches(
 /** Entries for each byte of a checkpoint: each of its actions has a path or a name of its own. */
 const MAX_VALUES_PER_BYTE = 64;
 
-async function* parquetBatches(
+/** Opens a Parquet file of a checkpoint. Throws `TableRefusedError` where it is gone or damaged. */
+export async function openCheckpointFile(
   log: Pick<LogStore, "read">,
   { name, size }: Pick<LogFile, "name" | "size">,
-  kinds: readonly string[],
-): AsyncGenerator<Action[]> {
+): Promise<ParquetReader> {
   const read = async (start: number, length: number): Promise<Uint8Array> => {
     const bytes = await log.read(name, { start, length });
     if (bytes === null) throw gone(name);
     return bytes;
   };
-  const source = { name, size, read };
-  const reader = await readable(openParquet(source, { maxValuesPerByte: MAX_VALUES_PER_BYTE }));
-  const isWanted = ({ path: [kind, field] }: ParquetField) =>
-    kinds.includes(kind ?? "") && !PARSED_TWICE.has(field ?? "");
+  return await readable(openParquet({ name, size, read }, { maxValuesPerByte: MAX_VALUES_PER_BYTE }));
+}
+
+async function* parquetBatches(
+  log: Pick<LogStore, "read">,
+  { name, size }: Pick<LogFile, "name" | "size">,
+  kinds: readonly string[],
+): AsyncGenerator<Action[]> {
+  const reader = await openCheckpointFile(log, { name, size });
   for (const [index, group] of reader.footer.rowGroups.entries()) {
     if (holdsNullsOnly(group, kinds)) continue;
+    const isNeeded = needsParsedStatistics(group);
+    const isWanted = ({ path: [kind, field] }: ParquetField) =>
+      kinds.includes(kind ?? "") &&
+      field !== PARSED_PARTITION_VALUES &&
+      (field !== PARSED_STATISTICS || isNeeded);
     const rows = await readable(reader.readRecords(index, isWanted, actionValue));
-    yield rows.map((row) => checkedAction(row, `checkpoint ${name}`));
+    yield rows.map((row) => checkedAction(withStatistics(row), `checkpoint ${name}`));
   }
+}
+
+/**
+ * Whether adds have statistics as a struct only (the table's property `delta.checkpoint.writeStatsAsJson` was false when
+ * the checkpoint was written). Where each add has them as JSON too, the struct says the same and is not read.
+ */
+function needsParsedStatistics({ columns }: RowGroup): boolean {
+  const nulls = (name: string) =>
+    columns.find(({ field }) => field.path.join(".") === name)?.statistics?.nullCount;
+  const missing = nulls("add.stats");
+  return missing === undefined || missing === null || missing !== nulls("add.path");
+}
+
+function withStatistics(row: Record<string, unknown>): Record<string, unknown> {
+  const { [PARSED_STATISTICS]: parsed, ...add } = (row.add ?? {}) as Record<string, unknown>;
+  if (parsed === undefined) return row;
+  return { ...row, add: { ...add, stats: add.stats ?? statisticsJson(parsed) } };
 }
 
 /** As its statistics say. All but one of a large checkpoint's row groups hold files alone, and a request for each would be slow. */
@@ -142,7 +170,7 @@ function gone(name: string): TableRefusedError {
   );
 }
 
-async function readable<T>(reading: Promise<T>): Promise<T> {
+export async function readable<T>(reading: Promise<T>): Promise<T> {
   try {
     return await reading;
   } catch (error) {
@@ -151,13 +179,15 @@ async function readable<T>(reading: Promise<T>): Promise<T> {
   }
 }
 
-/** Fields that only checkpoints have, some of them (Delta protocol, "Checkpoints"): the same once more, typed. */
-const PARSED_TWICE: ReadonlySet<string> = new Set(["stats_parsed", "partitionValues_parsed"]);
+/** What only checkpoints have, some of them (Delta protocol, "Checkpoints"): the partition values once more, typed. */
+const PARSED_PARTITION_VALUES = "partitionValues_parsed";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** As the action reads in JSON: texts, and numbers where they are exact. */
-function actionValue({ physical }: ParquetField): ValueConverter | null {
+function actionValue(field: ParquetField): ValueConverter | null {
+  const { physical, path } = field;
+  if (path[1] === PARSED_STATISTICS) return statisticText(field);
   if (physical === "BYTE_ARRAY") return (raw) => utf8.decode(raw as Uint8Array);
   if (physical !== "INT64") return null;
   return (raw) => {

@@ -75,11 +75,17 @@ function successor(point: number): number | null {
  * Milliseconds are what every reader takes (Delta protocol); microseconds are rounded outwards. Null for a year before 1 or
  * after 9999. Files of other writers hold such times, and infinity, as any number of microseconds.
  */
-function timestampText(micros: bigint, rounding: "floor" | "ceil"): string | null {
+export function timestampText(micros: bigint, rounding: "floor" | "ceil"): string | null {
   let millis = micros / 1000n;
   const rest = micros % 1000n;
   if (rest < 0n) millis -= 1n;
   if (rounding === "ceil" && rest !== 0n) millis += 1n;
   if (millis < FIRST_MILLISECOND || millis > LAST_MILLISECOND) return null;
   return JSON.stringify(new Date(Number(millis)).toISOString());
+}
+
+/** Days since 1970 as the JSON of a date; null for a year that no reader takes. */
+export function dateText(days: number): string | null {
+  const text = timestampText(BigInt(days) * 86_400_000_000n, "floor");
+  return text === null ? null : `${text.slice(0, '"0001-01-01'.length)}"`;
 }

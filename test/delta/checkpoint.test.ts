@@ -89,9 +89,9 @@ describe("a V2 checkpoint gives the state that the classic one gives", () => {
     const found = newestCheckpoint([await listed(CLASSIC)]);
     const batches = [];
     for await (const batch of checkpointBatches(log, found!, ["add"])) batches.push(batch);
-    // As a commit has them: without the statistics in their second, typed form.
-    const partitionValues = { date: "2026-01-02" };
-    expect(batches.flat()).toEqual(["a", "b"].map((path) => ({ add: { path, partitionValues, size: 1 } })));
+    // As a commit has them: the statistics as JSON, not as a struct.
+    const file = { partitionValues: { date: "2026-01-02" }, size: 1, stats: '{"numRecords":3}' };
+    expect(batches.flat()).toEqual(["a", "b"].map((path) => ({ add: { path, ...file } })));
   });
 
   test("in JSON, with its files in itself", async () => {
