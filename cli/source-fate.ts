@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { type CaptureObject, captureUri } from "../src/aws/capture-objects.ts";
 import { deployedLedger, deployedTable } from "../src/aws/deployed-table.ts";
 import { S3CaptureStore } from "../src/aws/s3-capture-store.ts";
@@ -7,9 +6,10 @@ import type { LogStore } from "../src/delta/log-store.ts";
 import { objectPath } from "../src/delta/object-path.ts";
 import { readCommit } from "../src/delta/snapshot.ts";
 import { TableRefusedError } from "../src/errors.ts";
+import { identifySources } from "../src/manifest/identify-sources.ts";
 import type { LedgerEntry } from "../src/manifest/ledger.ts";
-import { type SourceId, sourceId } from "../src/manifest/source-id.ts";
-import { sha256 } from "../src/node/hash.ts";
+import { isOfParts, type SourceId } from "../src/manifest/source-id.ts";
+import { contentHash, sha256 } from "../src/node/hash.ts";
 import { UsageError } from "./command.ts";
 import type { DeployedStack } from "./stack.ts";
 
@@ -46,13 +46,33 @@ export function requireCaptureBucket({ name, settings }: DeployedStack, bucket: 
   );
 }
 
-/** The object version's id. Reads the whole object where the stack hashes content, since eTags of KMS say nothing of it. */
-export async function idOf({ settings, clients }: DeployedStack, object: CaptureObject): Promise<SourceId> {
-  if (!settings.hashContent) return sourceId(object, sha256);
-  const hash = createHash("sha256");
+/** Whether the object's id comes from its content: its eTag is one of KMS, or of an upload in parts. */
+export function isKnownByContent({ settings }: DeployedStack, { eTag }: CaptureObject): boolean {
+  return settings.hashContent || isOfParts(eTag);
+}
+
+/**
+ * The object version's id, as the converter makes it. Reads the whole object where the id comes from its content and S3 keeps no
+ * SHA-256 of it. Throws what reading throws.
+ */
+export async function idOf(stack: DeployedStack, object: CaptureObject): Promise<SourceId> {
+  const { settings, clients } = stack;
   const source = { ...object, capture: captureUri(object), vehicleId: null };
-  for await (const chunk of new S3CaptureStore(clients.s3).open(source)) hash.update(chunk);
-  return sourceId({ ...object, eTag: hash.digest("hex") }, sha256);
+  const ledger = deployedLedger(clients, settings);
+  const ports = { ledger, captures: new S3CaptureStore(clients.s3), sha256, contentHash };
+  const { identified, unidentified } = await identifySources(
+    [source],
+    { ...ports, opaqueETags: settings.hashContent },
+    () => false,
+    () => {},
+  );
+  const [found] = identified;
+  if (found === undefined) throw unidentified[0]?.error;
+  if (found.otherIds.length === 0) return found.id;
+  // The same content may be in the table from an upload in one part.
+  const known = await ledger.lookup([found.id, ...found.otherIds]);
+  const ids = [found.id, ...found.otherIds];
+  return ids.find((id) => known.get(id)?.status === "committed") ?? found.id;
 }
 
 /** Whether the ledger may have forgotten what was uploaded then. */

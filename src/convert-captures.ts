@@ -1,6 +1,6 @@
 import { CaptureReadAhead, type ReadAheadLimits } from "./capture/capture-read-ahead.ts";
 import type { CaptureEnd } from "./capture/capture-reader.ts";
-import type { CaptureSource, CaptureStore } from "./capture/capture-store.ts";
+import type { CaptureSource } from "./capture/capture-store.ts";
 import type { DecompressionLimits } from "./capture/decompress.ts";
 import type { Decompressors } from "./capture/decompressor.ts";
 import { readCapture } from "./capture/read-capture.ts";
@@ -10,41 +10,30 @@ import { PacketDecoder } from "./decode/packet-decoder.ts";
 import type { RecordSink } from "./decode/packet-record.ts";
 import { deltaStatistics } from "./delta/file-statistics.ts";
 import { GoneError, RejectedError, RetryableError, SupersededError } from "./errors.ts";
+import { type IdentifiedSource, type IdentifyPorts, identifySources } from "./manifest/identify-sources.ts";
 import type { Damage, Ledger, LedgerEntry } from "./manifest/ledger.ts";
 import type { DataFile, Manifest, ManifestSource } from "./manifest/manifest.ts";
 import { MAX_SOURCES } from "./manifest/manifest.ts";
 import type { ObjectStore } from "./manifest/object-store.ts";
-import { type Sha256, type SourceId, sourceId } from "./manifest/source-id.ts";
+import type { Sha256, SourceId } from "./manifest/source-id.ts";
 import { DateCounts } from "./parquet/date-counts.ts";
 import { dayOf, type PacketFileLimits, PacketFiles, TooManyDatesError } from "./parquet/packet-files.ts";
 import type { ParquetWriterFactory } from "./parquet/parquet-writer.ts";
 
 /** What the converter reaches the world through. */
-export interface ConverterPorts {
-  readonly captures: CaptureStore;
+export interface ConverterPorts extends IdentifyPorts {
   readonly table: ObjectStore;
   readonly ledger: Ledger;
   readonly decompressors: Decompressors;
   readonly parquet: ParquetWriterFactory;
-  readonly sha256: Sha256;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** A fresh unpredictable id, of `[A-Za-z0-9_.=-]` only. */
   readonly newBatchId: () => string;
-  /**
-   * A SHA-256 that takes a capture piece by piece and gives lower-case hex: given where eTags say nothing of the content (KMS).
-   * The content's hash then stands in the eTag's place in source ids, and each capture is read once more for it.
-   */
-  readonly contentHash?: () => ContentHash;
   /** True when no time is left: captures not yet converted are given up, to be tried again. */
   readonly expired?: () => boolean;
   /** Called when it is known what became of a capture: for progress, before the batch is complete. */
   readonly onCapture?: (result: CaptureResult) => void;
-}
-
-export interface ContentHash {
-  update(bytes: Uint8Array): unknown;
-  digest(): string;
 }
 
 export interface ConverterLimits extends PacketFileLimits, DecompressionLimits {
@@ -103,7 +92,17 @@ export async function convertCaptures(
     results.push(result);
     ports.onCapture?.(result);
   };
-  const identified = await identify(sources, ports, limits, report);
+  const { identified, unidentified } = await identifySources(
+    sources,
+    ports,
+    ({ size }) => size > limits.captureBytes,
+    () => requireTime(ports),
+  );
+  for (const { source, id, error } of unidentified) {
+    const failure = failureOf(error);
+    if (failure === null) throw error;
+    report({ source, id, ...failure });
+  }
   const fresh = await withoutDuplicates(identified, ports, report);
   const batchId = ports.newBatchId();
   const files = new PacketFiles({
@@ -119,7 +118,16 @@ export async function convertCaptures(
     limits.readAhead,
   );
   try {
-    for (const item of fresh) report(await convertCapture(item, captures, files, ports, limits));
+    const converted = new Set<SourceId>();
+    for (const item of fresh) {
+      const { source, id, otherIds } = item;
+      const isKnown = otherIds.some((other) => converted.has(other));
+      const result: CaptureResult = isKnown
+        ? { source, id, outcome: "duplicate" }
+        : await convertCapture(item, captures, files, ports, limits);
+      if (result.outcome === "converted") converted.add(id);
+      report(result);
+    }
     const written = await files.finish();
     await setAside(results, ports.ledger);
     const dataFiles = written.map(
@@ -131,45 +139,11 @@ export async function convertCaptures(
         stats: deltaStatistics(file.rows, file.statistics),
       }),
     );
-    return { results, manifest: manifestOf(batchId, ports.now(), dataFiles, results) };
+    return { results, manifest: manifestOf(batchId, ports.now(), dataFiles, results, identified) };
   } catch (error) {
     await files.abort();
     throw error;
   }
-}
-
-interface IdentifiedSource {
-  readonly source: CaptureSource;
-  readonly id: SourceId;
-}
-
-/** Sources with their ids. Where the content must be hashed for that, those that cannot be read are reported instead. */
-async function identify(
-  sources: readonly CaptureSource[],
-  ports: ConverterPorts,
-  { captureBytes }: ConverterLimits,
-  report: (result: CaptureResult) => void,
-): Promise<IdentifiedSource[]> {
-  const identified: IdentifiedSource[] = [];
-  for (const source of sources) {
-    const id = sourceId(source, ports.sha256);
-    // What is too large is rejected by its size, unread.
-    if (ports.contentHash === undefined || source.size > captureBytes) {
-      identified.push({ source, id });
-      continue;
-    }
-    try {
-      requireTime(ports);
-      const hash = ports.contentHash();
-      for await (const chunk of ports.captures.open(source)) hash.update(chunk);
-      identified.push({ source, id: sourceId({ ...source, eTag: hash.digest() }, ports.sha256) });
-    } catch (error) {
-      const failure = failureOf(error);
-      if (failure === null) throw error;
-      report({ source, id, ...failure });
-    }
-  }
-  return identified;
 }
 
 function requireTime({ expired }: ConverterPorts): void {
@@ -183,23 +157,30 @@ async function withoutDuplicates(
   ports: ConverterPorts,
   report: (result: CaptureResult) => void,
 ): Promise<IdentifiedSource[]> {
-  const unique = new Map<SourceId, CaptureSource>();
-  for (const { source, id } of identified) {
-    if (unique.has(id)) report({ source, id, outcome: "duplicate" });
-    else unique.set(id, source);
+  const unique = new Map<SourceId, IdentifiedSource>();
+  for (const item of identified) {
+    if (unique.has(item.id)) report({ source: item.source, id: item.id, outcome: "duplicate" });
+    else unique.set(item.id, item);
   }
-  const known = await ports.ledger.lookup([...unique.keys()]);
+  const items = [...unique.values()];
+  const known = await ports.ledger.lookup(items.flatMap(({ id, otherIds }) => [id, ...otherIds]));
   const fresh: IdentifiedSource[] = [];
-  for (const [id, source] of unique) {
-    const entry = known.get(id);
-    if (entry?.status === "committed") report({ source, id, outcome: "duplicate", known: entry });
-    else fresh.push({ source, id });
+  for (const item of items) {
+    const entry = [item.id, ...item.otherIds].map((id) => known.get(id)).find(isCommitted);
+    if (entry === undefined) fresh.push(item);
+    else report({ source: item.source, id: item.id, outcome: "duplicate", known: entry });
   }
   return fresh.sort(
     (a, b) =>
       compareUtf8(a.source.vehicleId ?? "", b.source.vehicleId ?? "") ||
-      compareUtf8(a.source.capture, b.source.capture),
+      compareUtf8(a.source.capture, b.source.capture) ||
+      // What may be known by the id of another comes after it.
+      a.otherIds.length - b.otherIds.length,
   );
+}
+
+function isCommitted(entry: LedgerEntry | undefined): entry is LedgerEntry & { status: "committed" } {
+  return entry?.status === "committed";
 }
 
 async function convertCapture(
@@ -346,13 +327,17 @@ function manifestOf(
   createdMs: number,
   files: readonly DataFile[],
   results: readonly CaptureResult[],
+  identified: readonly IdentifiedSource[],
 ): Manifest | null {
+  const contents = new Map(identified.map(({ id, contentSha256 }) => [id, contentSha256]));
   const sources: ManifestSource[] = [];
   for (const result of results) {
     if (result.outcome !== "converted") continue;
     const { capture, bucket, key, versionId, eTag, size, uploadedMs } = result.source;
+    const contentSha256 = contents.get(result.id);
     sources.push({
       id: result.id,
+      ...(contentSha256 === undefined ? {} : { contentSha256 }),
       capture,
       bucket,
       key,

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { parquetReadObjects } from "hyparquet";
@@ -8,7 +9,7 @@ import { type ConversionOutcome, type ConverterLimits, convertCaptures } from ".
 import { RetryableError, SupersededError } from "../src/errors.ts";
 import { sourceId } from "../src/manifest/source-id.ts";
 import { nodeDecompressors } from "../src/node/compression.ts";
-import { sha256 } from "../src/node/hash.ts";
+import { contentHash, sha256 } from "../src/node/hash.ts";
 import { pagedParquetWriter } from "../src/parquet/paged-writer.ts";
 import { converterDefaults } from "../src/settings.ts";
 import { gzip, metadata } from "./parquet/read-back.ts";
@@ -48,6 +49,7 @@ function convert(
     now: () => NOW,
     newBatchId: () => `batch-${batches++}`,
     onCapture,
+    contentHash,
   };
   return convertCaptures(sources, ports, { ...converterDefaults, ...limits });
 }
@@ -212,6 +214,94 @@ describe("duplicates", () => {
   test("under another eTag are other sources", async () => {
     const a = captures.put("car/a", capture(2));
     expect((await convert([a, { ...a, eTag: "other" }])).manifest?.sources).toHaveLength(2);
+  });
+});
+
+describe("where the eTag does not identify the content", () => {
+  const bytes = capture(3);
+  const md5 = createHash("md5").update(bytes).digest("hex");
+  const sha = createHash("sha256").update(bytes).digest("hex");
+  /** The capture as an upload of one part, or of several. */
+  const upload = (eTag: string) => ({ ...captures.put("car/a", bytes), eTag });
+  const commit = (outcome: ConversionOutcome) => {
+    for (const { id, capture } of outcome.manifest?.sources ?? []) {
+      ledger.entries.set(id, { status: "committed", version: 1, capture });
+    }
+  };
+
+  test("the id of an upload in parts is made from the content's SHA-256, which the manifest has too", async () => {
+    const outcome = await convert([upload("0123-2")]);
+    const source = { id: id({ ...upload("0123-2"), eTag: sha }), eTag: "0123-2", contentSha256: sha };
+    expect(outcome.manifest?.sources).toMatchObject([source]);
+    expect(captures.opened).toEqual(["car/a", "car/a"]);
+  });
+
+  test("the same bytes are one source, in whatever parts they are uploaded again", async () => {
+    commit(await convert([upload("0123-2")]));
+    expect(outcomes(await convert([upload("4567-9")]))).toEqual([["car/a", "duplicate"]]);
+    const other = { ...captures.put("car/b", bytes), eTag: "0123-2" };
+    expect(outcomes(await convert([other]))).toEqual([["car/b", "converted"]]);
+  });
+
+  test("an upload in parts of what was uploaded in one part before is a duplicate", async () => {
+    commit(await convert([upload(md5)]));
+    expect(outcomes(await convert([upload("0123-2")]))).toEqual([["car/a", "duplicate"]]);
+  });
+
+  test.each(["parts first", "parts last"])("both in one call give its rows once: %s", async (order) => {
+    const both = [upload(md5), upload("0123-2")];
+    const outcome = await convert(order === "parts first" ? both.toReversed() : both);
+    expect(outcomes(outcome)).toEqual([
+      ["car/a", "converted"],
+      ["car/a", "duplicate"],
+    ]);
+    expect(await rowsOf(outcome)).toEqual(numbered("car/a", 3));
+  });
+
+  test("an upload in parts is converted where the one before it in the same call was replaced by it", async () => {
+    const [plain, parts] = [upload(md5), upload("0123-2")];
+    const open = captures.open.bind(captures);
+    captures.open = async function* (source) {
+      if (source === plain) throw new SupersededError("replaced");
+      yield* open(source);
+    };
+    const outcome = await convert([plain, parts]);
+    expect(outcomes(outcome)).toEqual([
+      ["car/a", "superseded"],
+      ["car/a", "converted"],
+    ]);
+  });
+
+  test("what an older version committed under the parts' eTag is a duplicate, unread", async () => {
+    const source = upload("0123-2");
+    ledger.entries.set(id(source), { status: "committed", version: 1 });
+    expect(outcomes(await convert([source]))).toEqual([["car/a", "duplicate"]]);
+    expect(captures.opened).toEqual([]);
+  });
+
+  test("the store's own SHA-256 saves the second reading", async () => {
+    captures.checksums.set("car/a", sha);
+    const outcome = await convert([upload("0123-2")]);
+    expect(outcome.manifest?.sources).toMatchObject([
+      { id: id({ ...upload("0123-2"), eTag: sha }), contentSha256: sha },
+    ]);
+    expect(captures.opened).toEqual(["car/a"]);
+  });
+
+  test("an upload in one part is not read for its id, and its manifest has no SHA-256", async () => {
+    const outcome = await convert([upload(md5)]);
+    expect(outcome.manifest?.sources[0]).not.toHaveProperty("contentSha256");
+    expect(captures.opened).toEqual(["car/a"]);
+  });
+
+  test("one that cannot be read for its id is reported, and its neighbours go on", async () => {
+    const parts = upload("0123-2");
+    captures.fail("car/a", new RetryableError("connection reset"), 40);
+    const outcome = await convert([parts, captures.put("car/b", capture(1))]);
+    expect(outcomes(outcome)).toEqual([
+      ["car/a", "failed"],
+      ["car/b", "converted"],
+    ]);
   });
 });
 

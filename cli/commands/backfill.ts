@@ -8,7 +8,7 @@ import type { SourceId } from "../../src/manifest/source-id.ts";
 import { type Command, ExitCode, type OptionValues, onlyPositional, UsageError } from "../command.ts";
 import { timeOrDate } from "../dates.ts";
 import { count, Progress } from "../progress.ts";
-import { idOf, isBeyondLedger, objectUri, requireCaptureBucket } from "../source-fate.ts";
+import { idOf, isBeyondLedger, isKnownByContent, objectUri, requireCaptureBucket } from "../source-fate.ts";
 import { type DeployedStack, type OpenStack, stackOf, stackOptions, stackOptionsHelp } from "../stack.ts";
 
 export const backfill = (open: OpenStack): Command => ({
@@ -169,14 +169,16 @@ class Backfill {
 
   async #settle(page: readonly CaptureObject[]): Promise<void> {
     const { settings, clients } = this.#stack;
-    // Ids would take a reading of every object: the converter reads them anyway, and finds out.
-    if (settings.hashContent) {
-      const old = page.filter(({ modifiedMs }) => isBeyondLedger(this.#stack, modifiedMs));
-      await this.#uncheckable(old);
-      return await this.#announce(page.filter((object) => !old.includes(object)));
-    }
+    // Ids would take a reading of these objects: the converter reads them anyway, and finds out.
+    const byContent = page.filter((object) => isKnownByContent(this.#stack, object));
+    const old = byContent.filter(({ modifiedMs }) => isBeyondLedger(this.#stack, modifiedMs));
+    await this.#uncheckable(old);
+    await this.#announce(byContent.filter((object) => !old.includes(object)));
     const ids = new Map<SourceId, CaptureObject>();
-    for (const object of page) ids.set(await idOf(this.#stack, object), object);
+    for (const object of page) {
+      if (!byContent.includes(object)) ids.set(await idOf(this.#stack, object), object);
+    }
+    if (ids.size === 0) return;
     const known = await deployedLedger(clients, settings).lookup([...ids.keys()]);
     const fresh: CaptureObject[] = [];
     for (const [id, object] of ids) {

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { Logger } from "@aws-lambda-powertools/logger";
 import { Metrics, MetricUnit } from "@aws-lambda-powertools/metrics";
 import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
@@ -13,7 +13,7 @@ import { tableLocation } from "../../src/aws/table-location.ts";
 import type { CaptureResult } from "../../src/convert-captures.ts";
 import { KeyPattern } from "../../src/manifest/key-pattern.ts";
 import { nodeDecompressors } from "../../src/node/compression.ts";
-import { sha256 } from "../../src/node/hash.ts";
+import { contentHash, sha256 } from "../../src/node/hash.ts";
 import { nodeParquetWriter } from "../../src/node/parquet.ts";
 import {
   converterDefaults,
@@ -62,7 +62,8 @@ const ports: BatchPorts = {
   sha256,
   now: Date.now,
   newBatchId: randomUUID,
-  ...(settings.hashContent ? { contentHash } : {}),
+  contentHash,
+  opaqueETags: settings.hashContent,
   manifestQueue: new SqsManifestQueue({
     sqs: clients.sqs,
     queueUrl: settings.manifestQueueUrl,
@@ -138,9 +139,4 @@ function reportCapture(result: CaptureResult): void {
     const { packets, undated, damage } = result;
     logger.warn("damaged", { ...line, packets, ...(undated === undefined ? {} : { undated }), ...damage });
   } else logger.debug(outcome, line);
-}
-
-function contentHash() {
-  const hash = createHash("sha256");
-  return { update: (bytes: Uint8Array) => void hash.update(bytes), digest: () => hash.digest("hex") };
 }

@@ -14,6 +14,7 @@ import { type ByteStream, IDLE_TIMEOUT, withIdleTimeout } from "./idle-timeout.t
 /** Reads in a row that broke without a single new byte: then S3, not the connection, is the trouble. */
 const FRUITLESS_READS = 4;
 const PARALLEL_DELETES = 32;
+const SHA256_BYTES = 32;
 
 /** Fields of a capture that name one version of an object. */
 type ObjectVersion = Pick<CaptureSource, "bucket" | "key" | "eTag" | "versionId">;
@@ -56,6 +57,27 @@ export class S3CaptureStore implements CaptureStore {
           `cannot read ${source.capture} beyond byte ${read} of ${source.size}: ${fruitless} reads broke (${reason}); it is tried again by its next delivery`,
         );
       }
+    }
+  }
+
+  async contentSha256(source: CaptureSource): Promise<string | null> {
+    try {
+      const { ETag, ChecksumSHA256, ChecksumType } = await this.#client.send(
+        new HeadObjectCommand({
+          Bucket: source.bucket,
+          Key: source.key,
+          ...versionOf(source),
+          ChecksumMode: "ENABLED",
+        }),
+      );
+      // A composite one is a hash of the parts' hashes.
+      if (ETag?.replaceAll('"', "") !== source.eTag || ChecksumType !== "FULL_OBJECT") return null;
+      const digest = Buffer.from(ChecksumSHA256 ?? "", "base64");
+      return digest.length === SHA256_BYTES ? digest.toString("hex") : null;
+    } catch (error) {
+      // What became of it is found out by whoever reads it.
+      if (isNotFound(error)) return null;
+      throw translated(error, `cannot look at ${source.capture}`);
     }
   }
 

@@ -27,6 +27,11 @@ export interface CaptureStore {
    * after a second, independent reading has confirmed them.
    */
   open(source: CaptureSource): AsyncIterable<Uint8Array>;
+  /**
+   * The content's SHA-256 (lower-case hex) where the store keeps one of the whole object; null where it does not, or no longer has
+   * that version. Cost: one request, and no read of the content.
+   */
+  contentSha256?(source: CaptureSource): Promise<string | null>;
   /** True while the very object version is still there. False only after a second reading has confirmed it. */
   exists(source: Pick<CaptureSource, "bucket" | "key" | "eTag" | "versionId">): Promise<boolean>;
 }

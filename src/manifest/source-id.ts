@@ -8,7 +8,8 @@ const utf8 = new TextEncoder();
 
 /**
  * Id of the very object version: SHA-256 over the JSON array `[bucket, key, eTag, size]`, cut to 16 bytes. The same
- * upload delivered twice has the same id; a replaced object has another.
+ * upload delivered twice has the same id; a replaced object has another. Where the eTag does not identify the content, its SHA-256
+ * is given in the eTag's place.
  */
 export function sourceId(
   source: { bucket: string; key: string; eTag: string; size: number },
@@ -16,6 +17,14 @@ export function sourceId(
 ): SourceId {
   const digest = sha256(utf8.encode(JSON.stringify([source.bucket, source.key, source.eTag, source.size])));
   return hex(digest.subarray(0, 16));
+}
+
+/**
+ * Whether an eTag is that of an upload in parts: a hash of the parts' hashes, with their number behind it. It depends on where the
+ * parts begin, so that the same bytes have another one in other parts.
+ */
+export function isOfParts(eTag: string): boolean {
+  return /-\d+$/.test(eTag);
 }
 
 /** Two lower-case digits a byte. */

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { S3CaptureStore } from "../../src/aws/s3-capture-store.ts";
 import type { CaptureSource } from "../../src/capture/capture-store.ts";
@@ -240,6 +241,43 @@ describe("one wrong reply does not end a capture's life", () => {
       faults.plan({ operation: "s3:HeadObject", times: 9, effect });
       await expect(read(source)).rejects.toThrow(RetryableError);
     });
+  });
+});
+
+describe("S3's own SHA-256", () => {
+  const digest = createHash("sha256").update(BODY).digest();
+  const checksum = (value: string, type: string): Effect => ({
+    kind: "alter",
+    alter: (reply) => ({
+      ...reply,
+      headers: { ...reply.headers, "x-amz-checksum-sha256": value, "x-amz-checksum-type": type },
+    }),
+  });
+
+  test("of a whole object is its content's, by one HEAD that asks for it", async () => {
+    const effect = checksum(digest.toString("base64"), "FULL_OBJECT");
+    faults.plan({ operation: "s3:HeadObject", effect });
+    expect(await captures.contentSha256(upload())).toBe(digest.toString("hex"));
+    expect(faults.counts()).toEqual({ "s3:HeadObject": 1 });
+  });
+
+  test.each([
+    ["of the parts' hashes", checksum(`${digest.toString("base64")}-3`, "COMPOSITE")],
+    ["without a type", checksum(digest.toString("base64"), "")],
+    ["that is cut", checksum("AAAA", "FULL_OBJECT")],
+  ])("%s says nothing of the content", async (_, effect) => {
+    faults.plan({ operation: "s3:HeadObject", effect });
+    expect(await captures.contentSha256(upload())).toBeNull();
+  });
+
+  test("of another version, or of what is gone, is not taken", async () => {
+    const source = upload();
+    upload(BODY.slice(1));
+    faults.plan({ operation: "s3:HeadObject", effect: checksum(digest.toString("base64"), "FULL_OBJECT") });
+    expect(await captures.contentSha256(source)).toBeNull();
+    bucket.remove(source.key);
+    expect(await captures.contentSha256(source)).toBeNull();
+    expect(await captures.contentSha256(upload())).toBeNull();
   });
 });
 

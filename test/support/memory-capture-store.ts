@@ -13,6 +13,8 @@ export class MemoryCaptureStore implements CaptureStore {
   readonly #captures = new Map<string, StoredCapture>();
   /** Keys that were opened, in order. */
   readonly opened: string[] = [];
+  /** SHA-256 that the store keeps of whole objects, by key. */
+  readonly checksums = new Map<string, string>();
 
   /** Stores the capture and returns the source that an upload event would name. */
   put(key: string, bytes: Uint8Array, vehicleId: string | null = key.split("/")[0] ?? null): CaptureSource {
@@ -44,6 +46,10 @@ export class MemoryCaptureStore implements CaptureStore {
     const { bytes, failure } = capture;
     yield* inChunks(failure === null ? bytes : bytes.subarray(0, failure.afterBytes), 1000);
     if (failure !== null) throw failure.error;
+  }
+
+  async contentSha256(source: CaptureSource): Promise<string | null> {
+    return this.checksums.get(source.key) ?? null;
   }
 
   async exists(source: Pick<CaptureSource, "key">): Promise<boolean> {
