@@ -208,7 +208,7 @@ function someipStores(group: PacketColumns["someip"]): Append {
 }
 
 function doipStores(group: PacketColumns["doip"]): Append {
-  const { doip_payload_type, doip_source_address, doip_target_address, uds_service_id, ...rest } =
+  const { doip_payload_type, doip_source_address, doip_target_address, uds_service_id, doip_count, ...rest } =
     group.columns;
   rest satisfies Record<string, never>;
   return (row, record) => {
@@ -217,6 +217,7 @@ function doipStores(group: PacketColumns["doip"]): Append {
     doip_source_address.values[row] = record.doipSourceAddress;
     doip_target_address.values[row] = record.doipTargetAddress;
     uds_service_id.values[row] = record.udsServiceId;
+    doip_count.values[row] = record.doipCount;
   };
 }
 

@@ -108,6 +108,7 @@ function vehicleGroups() {
       doip_source_address: new IntegerBuilder(),
       doip_target_address: new IntegerBuilder(),
       uds_service_id: new IntegerBuilder(),
+      doip_count: new IntegerBuilder(),
     }),
     ptp: new ColumnGroup({ ptp_message_type: new IntegerBuilder(), ptp_sequence_id: new IntegerBuilder() }),
     module: new ColumnGroup({

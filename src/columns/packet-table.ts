@@ -111,6 +111,11 @@ const columns = [
     "capture module (TECMP, ASAM CMP) that recorded the frame; null elsewhere",
   ),
   filtered("module_interface_id", "long", "the module's interface or channel; null elsewhere"),
+  column(
+    "doip_count",
+    "integer",
+    "DoIP messages that begin in the packet; the doip and uds columns show the first diagnostic message, else the first message",
+  ),
 ] as const satisfies readonly ColumnDefinition[];
 
 /** Every column's name, in the table's order. */

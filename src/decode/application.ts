@@ -1,8 +1,8 @@
 import { decodeCanInUdp, isCanInUdp } from "./can-in-udp.ts";
 import { Application } from "./decode-settings.ts";
 import type { DecodingRecord } from "./decoding-record.ts";
-import { decodeDoip, isDoip } from "./doip.ts";
-import { setPayload } from "./fields.ts";
+import { decodeDoip, isCutDoip, isDoip } from "./doip.ts";
+import { setPayload, truncated } from "./fields.ts";
 import { decodePtp } from "./ptp.ts";
 import { beginsSomeip, decodeSomeip, isSomeip } from "./someip.ts";
 
@@ -15,7 +15,7 @@ export function decodeDatagram(record: DecodingRecord, at: number, end: number):
     if ((applications & Application.canInUdp) !== 0 && isCanInUdp(bytes, at, end)) {
       return decodeCanInUdp(record, at, end);
     }
-    if (decodeConfigured(record, applications, at, end)) return;
+    if (decodeConfigured(record, applications, at, end, false)) return;
   }
   if (isSomeip(bytes, at, end)) return decodeSomeip(record, at, end);
   setPayload(record, at, end);
@@ -26,16 +26,25 @@ export function decodeSegment(record: DecodingRecord, at: number, end: number): 
   if (at >= end) return setPayload(record, at, end);
   const { applicationPorts } = record;
   const applications = applicationPorts[record.srcPort]! | applicationPorts[record.dstPort]!;
-  if (applications !== 0 && decodeConfigured(record, applications, at, end)) return;
+  if (applications !== 0 && decodeConfigured(record, applications, at, end, true)) return;
   if (isSomeip(record.bytes, at, end)) return decodeSomeip(record, at, end);
   setPayload(record, at, end);
 }
 
 /** What settings say of ports: whether such a message was there, and is decoded. */
-function decodeConfigured(record: DecodingRecord, applications: number, at: number, end: number): boolean {
-  if ((applications & Application.doip) !== 0 && isDoip(record.bytes, at, end)) {
-    decodeDoip(record, at, end);
-    return true;
+function decodeConfigured(
+  record: DecodingRecord,
+  applications: number,
+  at: number,
+  end: number,
+  stream: boolean,
+): boolean {
+  if ((applications & Application.doip) !== 0) {
+    if (isDoip(record.bytes, at, end)) {
+      decodeDoip(record, at, end, stream);
+      return true;
+    }
+    if (isCutDoip(record, at, end)) truncated(record);
   }
   if ((applications & Application.someip) !== 0 && beginsSomeip(record.bytes, at, end)) {
     decodeSomeip(record, at, end);

@@ -17,10 +17,14 @@ const ERROR = 0x2000_0000;
 const EXTENDED_ID = 0x1fff_ffff;
 const STANDARD_ID = 0x7ff;
 
-/** Byte 5: the frame is CAN FD. */
+/** Byte 5 of CAN FD: the frame is CAN FD; the bits that are defined beside it (bit rate switch, error state). */
 const FD_FRAME = 0x04;
-/** Byte 4 of CAN XL, where other frames have their length: the frame is CAN XL. */
+const FD_FLAGS = 0x07;
+/** Bytes that Linux reads and writes for any CAN FD frame (CANFD_MTU). */
+const FD_FRAME_LENGTH = 72;
+/** Byte 4 of CAN XL, where other frames have their length: the frame is CAN XL; the bits that are not defined. */
 const XL_FRAME = 0x80;
+const XL_RESERVED = 0x7c;
 /** CAN XL: priority and virtual network, flags, SDU type, length (little endian), acceptance field. */
 const XL_HEADER_LENGTH = 12;
 const CLASSIC_LONGEST = 8;
@@ -54,16 +58,23 @@ function decodeFrame(
   fd: boolean,
 ): void {
   const { bytes } = record;
-  if ((bytes[at + 4]! & XL_FRAME) !== 0) return decodeCanXl(record, idAndFlags, xlLength, at, end);
+  if ((bytes[at + 4]! & (XL_FRAME | XL_RESERVED)) === XL_FRAME)
+    return decodeCanXl(record, idAndFlags, xlLength, at, end);
   setCanId(record, idAndFlags);
   const length = bytes[at + 4]!;
-  record.canFd = fd || (bytes[at + 5]! & FD_FRAME) !== 0 || length > CLASSIC_LONGEST ? 1 : 0;
+  record.canFd = fd || length > CLASSIC_LONGEST || end - at === FD_FRAME_LENGTH || isFd(bytes, at) ? 1 : 0;
   record.canLength = length;
   if (length > FD_LONGEST) return malformed(record);
   // A remote frame states a length and carries no data.
   const data = record.canRemote === 1 ? 0 : length;
   if (end - at - HEADER_LENGTH < data) return cut(record, end);
   setPayload(record, at + HEADER_LENGTH, at + HEADER_LENGTH + data);
+}
+
+/** Drivers leave junk in the reserved bytes of classic frames: the flag counts only where nothing reserved is set. */
+function isFd(bytes: Uint8Array, at: number): boolean {
+  const flags = bytes[at + 5]!;
+  return (flags & FD_FRAME) !== 0 && (flags & ~FD_FLAGS) === 0 && bytes[at + 6] === 0 && bytes[at + 7] === 0;
 }
 
 /** Sets the identifier and the flags in its upper bits. An error frame has an error class there: no identifier of any length. */

@@ -12,6 +12,9 @@ export class DecodingRecord extends PacketRecord {
   /** Where the captured bytes end, without a frame check sequence; of the record for a record's row. */
   capturedEnd = 0;
 
+  /** Whether the outermost IP header states more bytes than were captured: a message that ends early was cut by the capture. */
+  ipIsCut = false;
+
   /** As the frame says: for the link layers whose numbers have the byte order of the machine that wrote the capture. */
   bigEndian = false;
 
@@ -88,6 +91,7 @@ function resetHeaders(record: DecodingRecord): void {
   record.ipId = ABSENT;
   record.ipFragmentOffset = ABSENT;
   record.ipMoreFragments = ABSENT;
+  record.ipIsCut = false;
   record.srcPort = ABSENT;
   record.dstPort = ABSENT;
   record.tcpFlags = ABSENT;
@@ -114,6 +118,7 @@ function resetHeaders(record: DecodingRecord): void {
   record.doipSourceAddress = ABSENT;
   record.doipTargetAddress = ABSENT;
   record.udsServiceId = ABSENT;
+  record.doipCount = ABSENT;
   record.ptpMessageType = ABSENT;
   record.ptpSequenceId = ABSENT;
   record.moduleDeviceId = ABSENT;

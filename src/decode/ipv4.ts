@@ -29,6 +29,7 @@ export function decodeIpv4(record: DecodingRecord, at: number, end: number): voi
   // A total length of zero is written by senders that leave segmentation to the network card: the frame's end counts.
   if (totalLength !== 0 && totalLength < headerLength) return malformed(record);
   const payloadEnd = totalLength === 0 ? end : Math.min(end, at + totalLength);
+  record.ipIsCut = totalLength === 0 ? record.capturedLength < record.originalLength : at + totalLength > end;
   if (record.ipFragmentOffset > 0) return setPayload(record, at + headerLength, payloadEnd);
   decodeTransport(record, record.ipProtocol, at + headerLength, payloadEnd);
 }

@@ -19,7 +19,9 @@ export function decodeIpv6(record: DecodingRecord, at: number, end: number): voi
   const next = bytes[at + 6]!;
   // Zero: a jumbogram (RFC 2675), or segmentation left to the network card; really none only where no header follows.
   const isOpen = payloadLength === 0 && next !== IpProtocol.noNextHeader;
-  const payloadEnd = isOpen ? end : Math.min(end, at + HEADER_LENGTH + payloadLength);
+  const statedEnd = at + HEADER_LENGTH + payloadLength;
+  const payloadEnd = isOpen ? end : Math.min(end, statedEnd);
+  record.ipIsCut = isOpen ? record.capturedLength < record.originalLength : statedEnd > end;
   decodeExtensionHeaders(record, next, at + HEADER_LENGTH, payloadEnd);
 }
 

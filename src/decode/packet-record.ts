@@ -89,6 +89,7 @@ export class PacketRecord {
   doipSourceAddress = ABSENT;
   doipTargetAddress = ABSENT;
   udsServiceId = ABSENT;
+  doipCount = ABSENT;
 
   ptpMessageType = ABSENT;
   ptpSequenceId = ABSENT;

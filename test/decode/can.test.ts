@@ -65,7 +65,43 @@ describe("LINKTYPE_CAN_SOCKETCAN", () => {
   });
 });
 
+describe("junk in the reserved bytes of a classic frame", () => {
+  const frame = (flags: number, reserved: number, last: number, length = 8) =>
+    Uint8Array.from([0, 0, 1, 0x23, length, flags, reserved, last, 1, 2, 3, 4, 5, 6, 7, 8]);
+
+  test.each([
+    ["FDF with bits that are not defined", 0x2d, 0, 0],
+    ["FDF with a reserved byte", 0x04, 0x92, 0],
+    ["FDF with the byte of a raw length code", 0x04, 0, 9],
+    ["no FDF", 0xf8, 0xff, 0xff],
+  ])("does not make it CAN FD: %s", (_, flags, reserved, last) => {
+    expect(decoded(frame(flags, reserved, last), onCan)).toMatchObject({
+      canId: 0x123,
+      canFd: false,
+      canLength: 8,
+      payloadLength: 8,
+      decodeStatus: "ok",
+    });
+  });
+
+  test.each([0x84, 0xff, 0xc0])(
+    "in the length (0x%s) makes it no CAN XL: its other bits are reserved",
+    (length) => {
+      expect(decoded(frame(0, 0, 0, length), onCan)).toMatchObject({
+        canId: 0x123,
+        decodeStatus: "malformed",
+      });
+    },
+  );
+});
+
 describe("CAN FD", () => {
+  test("a frame of 72 bytes is one, with eight data bytes or fewer, whatever its reserved bytes hold", () => {
+    const frame = new Uint8Array(72);
+    frame.set([0, 0, 1, 0x23, 8, 0, 0, 7]);
+    expect(decoded(frame, onCan)).toMatchObject({ canFd: true, canLength: 8, payloadLength: 8 });
+  });
+
   test.each([4, 5, 6, 7])("flags %i say that it is one", (flags) => {
     expect(decoded(canFd(0x123, data(64), flags), onCan)).toMatchObject({
       canFd: true,

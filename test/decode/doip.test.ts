@@ -55,9 +55,34 @@ describe("diagnostic messages (ISO 13400-2) with UDS (ISO 14229-1)", () => {
     expect(overTcp(diagnostic(1, 2))).not.toHaveProperty("udsServiceId");
   });
 
-  test("of several messages in a segment the columns are the first's", () => {
+  test("of several diagnostic messages in a segment the columns are the first's, and all are counted", () => {
     const row = overTcp(concatenated(diagnostic(1, 2, 0x10, 3), diagnostic(4, 5, 0x3e)));
-    expect(row).toMatchObject({ doipSourceAddress: 1, udsServiceId: 0x10, payloadLength: 2 });
+    expect(row).toMatchObject({ doipSourceAddress: 1, udsServiceId: 0x10, payloadLength: 2, doipCount: 2 });
+  });
+
+  test.each([
+    ["TCP", overTcp],
+    ["UDP", overUdp],
+  ] as const)("the answer behind its acknowledgement has the columns, over %s", (_, over) => {
+    const acknowledgement = doip({ type: 0x8002 }, new Bytes("big-endian").u16(2, 1).u8(0).build());
+    const row = over(concatenated(acknowledgement, diagnostic(2, 1, 0x62, 9), acknowledgement));
+    expect(row).toMatchObject({
+      doipPayloadType: 0x8001,
+      udsServiceId: 0x62,
+      doipCount: 3,
+      payloadLength: 2,
+      decodeStatus: "ok",
+    });
+  });
+
+  test("acknowledgements alone are counted, with the columns of the first", () => {
+    const acknowledgement = (source: number) =>
+      doip({ type: 0x8002 }, new Bytes("big-endian").u16(source, 1).u8(0).build());
+    expect(overTcp(concatenated(acknowledgement(7), acknowledgement(8)))).toMatchObject({
+      doipPayloadType: 0x8002,
+      doipSourceAddress: 7,
+      doipCount: 2,
+    });
   });
 
   test("a length without room for the addresses is malformed; a capture that ends there truncated", () => {
@@ -115,6 +140,32 @@ describe("other payload types", () => {
 });
 
 describe("what is not DoIP", () => {
+  test.each([
+    ["a version that there is none of, with its inverse", [0x5a, 0xa5, 0x80, 1, 0, 0, 0, 5]],
+    ["a payload type that there is none of", [2, 0xfd, 0x5a, 0xa5, 0, 0, 0, 4]],
+    ["a type between two ranges", [2, 0xfd, 0, 9, 0, 0, 0, 4]],
+    ["a length that no such message has", [2, 0xfd, 0, 5, 0, 0, 1, 0]],
+    ["a diagnostic message of gigabytes", [2, 0xfd, 0x80, 1, 0x7f, 0, 0, 0]],
+  ])("a continuation that begins with %s", (_, bytes) => {
+    const row = overTcp(Uint8Array.from([...bytes, 1, 2, 3, 4, 5]));
+    expect(row).not.toHaveProperty("doipPayloadType");
+    expect(row).not.toHaveProperty("doipCount");
+    expect(row).toMatchObject({ decodeStatus: "ok", payloadLength: 13 });
+  });
+
+  test("a type that the standard does not define is DoIP where its length ends with the payload", () => {
+    expect(overTcp(doip({ type: 0x7777 }, data(5)))).toMatchObject({
+      doipPayloadType: 0x7777,
+      payloadLength: 5,
+    });
+  });
+
+  test.each([1, 2, 5, 7])("the first %i bytes of a header that TCP split: nothing was cut", (length) => {
+    const row = overTcp(diagnostic(1, 2, 0x22).subarray(0, length));
+    expect(row).toMatchObject({ decodeStatus: "ok", payloadLength: length });
+    expect(row).not.toHaveProperty("doipPayloadType");
+  });
+
   test("an inverse that is not one, as in the middle of a message or in TLS", () => {
     expect(overTcp(doip({ type: 0x8001, inverse: 0x03 }, data(8)))).not.toHaveProperty("doipPayloadType");
   });
@@ -131,5 +182,11 @@ describe("what is not DoIP", () => {
   test("a header cut by the capture is truncated", () => {
     const cut = ipv4({ protocol: 6 }, tcp({ destination: PORT }, diagnostic(1, 2, 0x22))).subarray(0, 47);
     expect(decoded(cut, { linkType: 101 }).decodeStatus).toBe("truncated");
+  });
+
+  test("addresses that TCP sends in the next segment are no error; in a datagram they are missing", () => {
+    const begun = diagnostic(1, 2, 0x22).subarray(0, 10);
+    expect(overTcp(begun)).toMatchObject({ doipPayloadType: 0x8001, doipCount: 1, decodeStatus: "ok" });
+    expect(overUdp(begun)).toMatchObject({ doipPayloadType: 0x8001, decodeStatus: "malformed" });
   });
 });
