@@ -111,6 +111,20 @@ function committerAlarms({ committer, manifestQueue }: PipelineParts): AlarmDefi
       periods: 2,
       missing: "bad",
     },
+    over(
+      "newer-manifests",
+      "the converters write a newer format of manifests than the committer reads",
+      engineMetric("committer", "NewerManifests", "Sum", 5),
+      0,
+      2,
+    ),
+    over(
+      "manifest-failures",
+      "manifests fail by themselves and are tried again",
+      engineMetric("committer", "ManifestFailures", "Sum", 5),
+      0,
+      3,
+    ),
     over("commit-staleness", "manifests wait and nothing is committed", staleness(manifestQueue), 0, 3),
     over(
       "incomplete-log-item",

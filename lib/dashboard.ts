@@ -80,7 +80,7 @@ function quality(): IWidget[][] {
   const converter = (
     name: "Rejected" | "Damaged" | "Duplicates" | "Superseded" | "Gone" | "Failed" | "Empty",
   ) => engineMetric("converter", name, "Sum", 1);
-  const committer = (name: "Conflicts" | "Repairs" | "SentBack" | "Refused") =>
+  const committer = (name: "Conflicts" | "Repairs" | "SentBack" | "Refused" | "ManifestFailures") =>
     engineMetric("committer", name, "Sum", 1);
   return [
     [
@@ -103,6 +103,7 @@ function quality(): IWidget[][] {
         committer("Repairs"),
         committer("SentBack"),
         committer("Refused"),
+        committer("ManifestFailures"),
       ]),
     ],
   ];

@@ -45,6 +45,8 @@ export type MetricName =
   | "UploadToCommitAge"
   | "SentBack"
   | "Refused"
+  | "NewerManifests"
+  | "ManifestFailures"
   | "Runs"
   | "IncompleteItemAge"
   | "Checkpoints"

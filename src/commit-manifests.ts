@@ -19,15 +19,16 @@ import {
 import { requireIdentity, withIdentity } from "./delta/table-identity.ts";
 import { RetryableError, TableRefusedError } from "./errors.ts";
 import type { Ledger, LedgerEntry, Watermark } from "./manifest/ledger.ts";
-import { MAX_SOURCES, type Manifest } from "./manifest/manifest.ts";
+import { MAX_SOURCES, type Manifest, type ManifestSource } from "./manifest/manifest.ts";
 import type { ObjectStore } from "./manifest/object-store.ts";
 import {
   type Decision,
+  type FailedStep,
   type FileCheck,
   type FileProblem,
   findFileProblems,
   planManifests,
-  requireRawObjects,
+  sendBackSources,
 } from "./manifest/plan.ts";
 import type { CaptureQueue } from "./manifest/queues.ts";
 import type { SourceId } from "./manifest/source-id.ts";
@@ -53,14 +54,22 @@ export interface CommitterPorts {
   readonly engineInfo: string;
 }
 
-/** What became of one manifest. In every case it can be acknowledged; a refused one goes to the dead letter queue first. */
+/**
+ * What became of one manifest. A refused one goes to the dead-letter queue, a failed one stays in the queue. In the other cases it can
+ * be acknowledged.
+ */
 export type ManifestResult = { readonly manifest: Manifest } & (
   | { readonly outcome: "committed"; readonly version: number }
-  /** Every source is in the table already: its files are left to vacuum. */
-  | { readonly outcome: "duplicate" }
+  /**
+   * Every source is in the table already: its files are left to vacuum. `named`: the sources whose ledger entry names this very
+   * capture.
+   */
+  | { readonly outcome: "duplicate"; readonly named: readonly ManifestSource[] }
   /** Its new sources were announced again; nothing of it was added. */
   | { readonly outcome: "sent back"; readonly sources: number; readonly reason: string }
   | { readonly outcome: "refused"; readonly reason: string }
+  /** A request for this manifest alone failed; retrying may succeed. Nothing of it was added. */
+  | { readonly outcome: "failed"; readonly step: FailedStep; readonly error: unknown }
 );
 
 /** Conflicts in a row after which the committer gives up for this run. */
@@ -139,8 +148,9 @@ export class Committer {
    * Commits manifests, all in one version unless they have too many sources for one. Results are in the given order. After
    * `deadlineMs` (by the clock) a conflict is not followed by another attempt.
    *
-   * Throws `CommitInDoubtError` when an outcome is unknown and `RetryableError` when a store fails: then nothing may be
-   * acknowledged, and the next run finds out what was committed.
+   * A request that concerns one manifest only and fails is that manifest's result. Throws `CommitInDoubtError` when an outcome is
+   * unknown and `RetryableError` when a request for all of them fails: then nothing may be acknowledged, and the next run finds out
+   * what was committed.
    */
   async commit(
     manifests: readonly Manifest[],
@@ -181,10 +191,7 @@ export class Committer {
     manifests: readonly Manifest[],
     looked: Map<Manifest, FileProblem | null>,
   ): Promise<Decision[]> {
-    const entries = await this.#ports.ledger.lookup(
-      manifests.flatMap(({ sources }) => sources.map(({ id }) => id)),
-    );
-    const known = new Set([...entries].filter(([, { status }]) => status === "committed").map(([id]) => id));
+    const known = await this.#knownSources(manifests, looked);
     const open = manifests.filter(
       (manifest) => !looked.has(manifest) && manifest.sources.some(({ id }) => !known.has(id)),
     );
@@ -197,11 +204,40 @@ export class Committer {
     return planManifests(manifests, known, problems);
   }
 
+  /** The sources that are in the table. A manifest whose sources cannot be looked up is noted in `looked`. */
+  async #knownSources(
+    manifests: readonly Manifest[],
+    looked: Map<Manifest, FileProblem | null>,
+  ): Promise<Map<SourceId, string | undefined>> {
+    const lookup = async (of: readonly Manifest[]) => {
+      const entries = await this.#ports.ledger.lookup(
+        of.flatMap(({ sources }) => sources.map(({ id }) => id)),
+      );
+      return [...entries].flatMap(([id, entry]) =>
+        entry.status === "committed" ? [[id, entry.capture] as const] : [],
+      );
+    };
+    try {
+      return new Map(await lookup(manifests));
+    } catch (error) {
+      // The ledger is out of service: that concerns all of them.
+      if (error instanceof RetryableError) throw error;
+      const known = new Map<SourceId, string | undefined>();
+      for (const manifest of manifests) {
+        try {
+          for (const [id, capture] of await lookup([manifest])) known.set(id, capture);
+        } catch (own) {
+          looked.set(manifest, { kind: "failed", step: "ledger", error: own });
+        }
+      }
+      return known;
+    }
+  }
+
   /** After the commit and the ledger, so that only what a commit has made certain is acted on: sends back, and reports. */
   async #settle(decisions: readonly Decision[], version: number): Promise<ManifestResult[]> {
-    const final = await requireRawObjects(decisions, this.#ports.captures);
-    const sources = final.flatMap((decision) => (decision.kind === "send back" ? decision.sources : []));
-    if (sources.length > 0) await this.#ports.captureQueue.send(sources);
+    const { captures, captureQueue } = this.#ports;
+    const final = await sendBackSources(decisions, captures, captureQueue);
     return final.map((decision) => resultOf(decision, version));
   }
 
@@ -270,9 +306,11 @@ function resultOf(decision: Decision, version: number): ManifestResult {
     case "add":
       return { manifest, outcome: "committed", version };
     case "drop":
-      return { manifest, outcome: "duplicate" };
+      return { manifest, outcome: "duplicate", named: decision.named };
     case "refuse":
       return { manifest, outcome: "refused", reason: decision.reason };
+    case "fail":
+      return { manifest, outcome: "failed", step: decision.step, error: decision.error };
     case "send back":
       return { manifest, outcome: "sent back", sources: decision.sources.length, reason: decision.reason };
   }

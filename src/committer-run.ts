@@ -1,14 +1,28 @@
 import { packetTable } from "./columns/packet-table.ts";
 import type { TableSchema } from "./columns/table-schema.ts";
 import { Committer, type CommitterPorts, type ManifestResult } from "./commit-manifests.ts";
+import {
+  type DeliveryFailure,
+  type DeliveryStep,
+  deletableSources,
+  type Failed,
+  type FailedManifest,
+  oneCommit,
+  type Settled,
+  stepsPassed,
+  type Waiting,
+} from "./deliveries.ts";
 import type { Snapshot } from "./delta/snapshot.ts";
 import { RejectedError, RetryableError } from "./errors.ts";
-import { MAX_SOURCES, type Manifest, type ManifestSource } from "./manifest/manifest.ts";
+import type { Manifest, ManifestSource } from "./manifest/manifest.ts";
 import { parseManifest } from "./manifest/parse-manifest.ts";
 import type { ManifestQueue, ReceivedManifest } from "./manifest/queues.ts";
+import { readAhead } from "./manifest/read-ahead.ts";
 
 export interface CommitterRunPorts extends CommitterPorts {
   readonly manifestQueue: ManifestQueue;
+  /** Why a manifest was not written by a converter of this table, or null: see `manifestProblem`. */
+  readonly verify: (manifest: Manifest) => string | null;
   /** Deletes captures whose rows are in the table; absent where they are kept. Those that are gone count as deleted. */
   readonly removeCaptures?: (sources: readonly ManifestSource[]) => Promise<void>;
   /** Told of each round once it is acknowledged. */
@@ -17,6 +31,8 @@ export interface CommitterRunPorts extends CommitterPorts {
   readonly onRefused?: (reason: string, batchId: string | null) => void;
   /** Told of each delivery that this version of the program does not understand, and left in the queue. */
   readonly onLeft?: (reason: string) => void;
+  /** Told of each delivery that failed through no fault of the others, and stays in the queue to be tried again. */
+  readonly onFailed?: (failure: DeliveryFailure) => void;
 }
 
 export interface CommitterRunSettings {
@@ -66,6 +82,13 @@ export const MIN_INTERVAL = 5_000;
 const MIN_ROOM = 500;
 /** Characters of manifests held at once; beyond, the rest waits in the queue. */
 const WAITING_CHARACTERS = 64 * 1024 * 1024;
+/**
+ * Deliveries after which a manifest that fails while others pass goes to the dead-letter queue: some 40 minutes with the
+ * queue's visibility of 220 seconds.
+ */
+export const MAX_TRIES = 10;
+/** Captures of manifests that are deleted at once, each of them many requests at once. */
+const DELETING = 4;
 
 /**
  * One run of the committer: starts on the table, drains the queue until its time is over, commits many manifests
@@ -86,11 +109,6 @@ export async function runCommitter(
   return { snapshot: committer.snapshot, lastCommitMs: run.lastCommitMs };
 }
 
-interface Waiting {
-  readonly delivery: ReceivedManifest;
-  readonly manifest: Manifest;
-}
-
 class CommitterRun {
   readonly #committer: Committer;
   readonly #ports: CommitterRunPorts;
@@ -105,6 +123,12 @@ class CommitterRun {
   #pollers = 0;
   #stopped = false;
   #failure: { readonly error: unknown } | null = null;
+  /** Deliveries that failed by themselves, in this run, and are still in the queue. */
+  readonly #failed: Failed[] = [];
+  /** Deliveries whose manifest lies in the table's folder and cannot be read. */
+  readonly #unread: Failed[] = [];
+  /** Deliveries that were committed, sent back or put aside. */
+  #settled = 0;
   /** Called when the state changed that the loop or a poller waits for. */
   #watchers: (() => void)[] = [];
 
@@ -134,6 +158,9 @@ class CommitterRun {
         else await this.#changeWithin(wait);
       }
       if (this.#failure !== null) throw this.#failure.error;
+      await this.#failUnread();
+      // Nothing passed: whether a manifest or a service causes it, the run counts as failed.
+      if (this.#settled === 0 && this.#failed.length > 0) throw this.#failed[0]!.error;
     } finally {
       this.#stopped = true;
       this.#changed();
@@ -177,14 +204,20 @@ class CommitterRun {
   }
 
   async #arrived(delivery: ReceivedManifest): Promise<void> {
+    if (delivery.unread !== undefined) {
+      const error = new RetryableError(delivery.unread);
+      return void this.#unread.push({ delivery, manifest: null, step: "read", error });
+    }
     let manifest: Manifest;
     try {
       manifest = parseManifest(delivery.text);
+      const problem = this.#ports.verify(manifest);
+      if (problem !== null) return await this.#refuse(delivery, problem, manifest.batchId);
     } catch (error) {
       if (error instanceof RejectedError) return await this.#refuse(delivery, error.message, null);
-      if (!(error instanceof RetryableError)) throw error;
       // Of a newer format: left to a newer committer, which finds it when its visibility is over.
-      return this.#ports.onLeft?.(error.message);
+      if (error instanceof RetryableError) return this.#ports.onLeft?.(error.message);
+      return await this.#fail({ delivery, manifest: null, step: "read", error });
     }
     this.#lastArrivalMs = this.#ports.now();
     if (this.#waiting.length === 0) this.#firstArrivalMs = this.#lastArrivalMs;
@@ -199,28 +232,40 @@ class CommitterRun {
     return this.#files >= room || this.#characters >= WAITING_CHARACTERS;
   }
 
-  /** Commits what waits, and acknowledges it. What is not acknowledged when it fails waits again, to be released. */
+  /**
+   * Commits what waits, and acknowledges it. What fails by itself stays in the queue. What is not acknowledged when the run fails waits
+   * again, to be released.
+   */
   async #settleRound(): Promise<void> {
-    const { now, manifestQueue, removeCaptures, onRound } = this.#ports;
+    const { now, manifestQueue, onRound } = this.#ports;
     const [round, later] = oneCommit(this.#waiting);
     this.#take(later);
     const started = now();
     const conflictsBefore = this.#committer.conflicts;
+    const failed: FailedManifest[] = [];
+    let passed: DeliveryStep[] = [];
     try {
       const results = await this.#committer.commit(
         round.map(({ manifest }) => manifest),
         this.#settings.deadlineMs,
       );
       if (results.some(({ outcome }) => outcome === "committed")) this.lastCommitMs = now();
-      const done: ReceivedManifest[] = [];
+      const done: Settled[] = [];
       for (const [i, result] of results.entries()) {
-        const { delivery, manifest } = round[i]!;
+        const waiting = round[i]!;
+        const { delivery, manifest } = waiting;
         if (result.outcome === "refused") await this.#refuse(delivery, result.reason, manifest.batchId);
-        else done.push(delivery);
+        else if (result.outcome === "failed") failed.push({ ...waiting, ...result });
+        else done.push({ ...waiting, result });
       }
       // Before the acknowledgement: after a crash in between, the manifest comes again and is a duplicate.
-      await removeCaptures?.(results.flatMap(sourcesInTheTable));
-      await manifestQueue.acknowledge(done);
+      const { removed, kept } = await this.#removeCaptures(done);
+      failed.push(...kept);
+      const notDone = new Set(kept.map(({ delivery }) => delivery));
+      const acknowledged = done.filter(({ delivery }) => !notDone.has(delivery));
+      await manifestQueue.acknowledge(acknowledged.map(({ delivery }) => delivery));
+      this.#settled += acknowledged.length;
+      passed = results.flatMap(stepsPassed).concat(removed > 0 ? ["delete captures"] : []);
       onRound?.({
         results,
         latencyMs: now() - started,
@@ -230,6 +275,61 @@ class CommitterRun {
       this.#take([...round, ...this.#waiting]);
       throw error;
     }
+    await this.#settleFailed(failed, passed);
+  }
+
+  /** Deletes captures whose rows are in the table; `kept` are the deliveries for which that failed. */
+  async #removeCaptures(done: readonly Settled[]): Promise<{ removed: number; kept: FailedManifest[] }> {
+    const { removeCaptures } = this.#ports;
+    const kept: FailedManifest[] = [];
+    if (removeCaptures === undefined) return { removed: 0, kept };
+    let removed = 0;
+    const remove = async ({ result, ...waiting }: Settled): Promise<void> => {
+      const sources = deletableSources(result);
+      if (sources.length === 0) return;
+      try {
+        await removeCaptures(sources);
+        removed++;
+      } catch (error) {
+        kept.push({ ...waiting, step: "delete captures", error });
+      }
+    };
+    for await (const _ of readAhead(done, DELETING, remove));
+    return { removed, kept };
+  }
+
+  /** Throws where several failed at a step that none passed: a service is out, and no manifest is to blame. */
+  async #settleFailed(failed: readonly FailedManifest[], passed: readonly DeliveryStep[]): Promise<void> {
+    for (const { step, error } of failed) {
+      const alike = failed.filter((other) => other.step === step).length;
+      if (alike === 1 || passed.includes(step)) continue;
+      this.#take([...failed, ...this.#waiting]);
+      throw error;
+    }
+    for (const { delivery, manifest, again, step, error } of failed) {
+      // Its tries may lie in an outage that is over: only what fails twice in one run is put aside.
+      if (delivery.receives < MAX_TRIES || again) await this.#fail({ delivery, manifest, step, error });
+      else this.#take([...this.#waiting, { delivery, manifest, again: true }]);
+    }
+  }
+
+  /** Several that cannot be read speak of the store, and not of one of them. */
+  async #failUnread(): Promise<void> {
+    const [first, ...others] = this.#unread;
+    if (first === undefined) return;
+    if (others.length > 0) throw first.error;
+    await this.#fail(first);
+  }
+
+  /** Leaves the delivery in the queue, where it comes again when its visibility is over; puts it aside at its last try. */
+  async #fail({ delivery, manifest, step, error }: Failed): Promise<void> {
+    const reason = error instanceof Error ? error.message : String(error);
+    const batchId = manifest?.batchId ?? null;
+    if (delivery.receives >= MAX_TRIES && step !== "dead letter") {
+      return await this.#refuse(delivery, `failed ${delivery.receives} times (${step}): ${reason}`, batchId);
+    }
+    this.#failed.push({ delivery, manifest, step, error });
+    this.#ports.onFailed?.({ step, reason, batchId, tries: delivery.receives });
   }
 
   #take(waiting: Waiting[]): void {
@@ -240,7 +340,13 @@ class CommitterRun {
   }
 
   async #refuse(delivery: ReceivedManifest, reason: string, batchId: string | null): Promise<void> {
-    await this.#ports.manifestQueue.deadLetter(delivery, reason);
+    try {
+      await this.#ports.manifestQueue.deadLetter(delivery, reason);
+    } catch (error) {
+      if (!(error instanceof RetryableError)) throw error;
+      return await this.#fail({ delivery, manifest: null, step: "dead letter", error });
+    }
+    this.#settled++;
     this.#ports.onRefused?.(reason, batchId);
   }
 
@@ -258,19 +364,4 @@ class CommitterRun {
     if (milliseconds === Number.POSITIVE_INFINITY) await this.#change();
     else await Promise.race([this.#change(), this.#ports.sleep(milliseconds)]);
   }
-}
-
-/** What one commit may carry the sources of, and the rest: two commits in a row would not keep the shortest interval. */
-function oneCommit(waiting: readonly Waiting[]): [Waiting[], Waiting[]] {
-  let sources = 0;
-  const end = waiting.findIndex(({ manifest }, i) => {
-    sources += manifest.sources.length;
-    return i > 0 && sources > MAX_SOURCES;
-  });
-  return end === -1 ? [[...waiting], []] : [waiting.slice(0, end), waiting.slice(end)];
-}
-
-/** Captures that no run needs any more. */
-function sourcesInTheTable({ outcome, manifest }: ManifestResult): readonly ManifestSource[] {
-  return outcome === "committed" || outcome === "duplicate" ? manifest.sources : [];
 }

@@ -179,6 +179,26 @@ describe("a manifest is atomic", () => {
     );
   });
 
+  test("a known id with another key is refused, not a duplicate, and nothing of it may be deleted", async () => {
+    const world = new CommitterWorld();
+    await world.run([await world.batch("a")]);
+    const honest = await world.batch("a");
+    const [source] = honest.sources;
+    const forged = { ...source!, key: "other", capture: "s3://bucket/other" };
+    const results = await world.run([honest, { ...honest, sources: [forged] }]);
+    expect(results).toMatchObject([
+      { outcome: "duplicate", named: [{ capture: "s3://bucket/a" }] },
+      { outcome: "refused", reason: expect.stringMatching(/s3:..bucket.other.*s3:..bucket.a/) as string },
+    ]);
+  });
+
+  test("of a duplicate whose ledger entry names no capture, none may be deleted", async () => {
+    const world = new CommitterWorld();
+    await world.run([await world.batch("a")]);
+    world.ledger.entries.set(idOf("a"), { status: "committed", version: 1 });
+    expect(await world.run([await world.batch("a")])).toMatchObject([{ outcome: "duplicate", named: [] }]);
+  });
+
   test("one that repeats a source within itself is refused, and its neighbours go on", async () => {
     const world = new CommitterWorld();
     const results = await world.run([await world.batch("a", "b", "a"), await world.batch("b")]);
@@ -242,7 +262,8 @@ describe("files are looked at before they are added", () => {
       const head = world.objects.head.bind(world.objects);
       let looks = 0;
       world.objects.head = async (path) => (looks++ === 0 ? change(await head(path)) : await head(path));
-      await expect(committer.commit([manifest])).rejects.toThrow(RetryableError);
+      const error = expect.any(RetryableError) as Error;
+      expect(await committer.commit([manifest])).toMatchObject([{ outcome: "failed", step: "files", error }]);
       expect(world.sentBack).toEqual([]);
       expect(await committer.commit([manifest])).toMatchObject([{ outcome: "committed" }]);
     },

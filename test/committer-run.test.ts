@@ -3,10 +3,12 @@ import {
   type CommitterRunPorts,
   type CommitterRunSettings,
   type CommitterState,
+  MAX_TRIES,
   MIN_INTERVAL,
   type Round,
   runCommitter,
 } from "../src/committer-run.ts";
+import type { DeliveryFailure } from "../src/deliveries.ts";
 import { CommitInDoubtError, RetryableError, TableRefusedError } from "../src/errors.ts";
 import type { Manifest } from "../src/manifest/manifest.ts";
 import { ManualClock } from "./support/aws/clock.ts";
@@ -20,6 +22,7 @@ let world: CommitterWorld;
 let queue: MemoryManifestQueue;
 let rounds: (Round & { readonly atMs: number })[];
 let left: string[];
+let failures: DeliveryFailure[];
 let captures = 0;
 beforeEach(() => {
   clock = new ManualClock();
@@ -27,6 +30,7 @@ beforeEach(() => {
   queue = new MemoryManifestQueue(clock);
   rounds = [];
   left = [];
+  failures = [];
 });
 
 interface RunOptions {
@@ -44,6 +48,8 @@ function begin({ settings, ports, gate = null, warm = null }: RunOptions = {}): 
     {
       ...world.ports(gate, { now: () => clock.now(), sleep: clock.sleep }),
       manifestQueue,
+      verify: () => null,
+      onFailed: (failure) => void failures.push(failure),
       onRound: (round) => void rounds.push({ ...round, atMs: clock.now() - start }),
       onLeft: (reason) => void left.push(reason),
       ...ports,
@@ -290,34 +296,24 @@ describe("a table that must be refused", () => {
 });
 
 describe("after an error", () => {
-  const failing = (name: string, error: Error): Gate => ({
-    pass: async (step, moment) => {
-      if (step === name && moment === "before") throw error;
-    },
-  });
-
   test.each([
     ["log.commit", new CommitInDoubtError("unknown")],
     ["ledger.putCommitted", new RetryableError("throttled")],
     ["ledger.lookup", new RetryableError("throttled")],
     ["manifestQueue.acknowledge", new RetryableError("throttled")],
-    ["manifestQueue.deadLetter", new RetryableError("throttled")],
   ])(
     "of %s nothing is lost: what waits is released, and the next run commits it once",
     async (step, error) => {
       await world.start();
       const manifests = await send(5);
-      if (step === "manifestQueue.deadLetter") queue.queue.send("{broken");
-      await expect(run({ gate: failing(step, error) })).rejects.toThrow(error);
-      expect(queue.queue.counts()).toEqual(
-        step === "manifestQueue.deadLetter" ? { visible: 5, inFlight: 1 } : { visible: 5, inFlight: 0 },
-      );
+      await expect(run({ gate: failingAt(step, error) })).rejects.toThrow(error);
+      expect(queue.queue.counts()).toEqual({ visible: 5, inFlight: 0 });
       await run();
       expect([...(await world.addedBatches()).keys()].sort()).toEqual(
         manifests.map(({ batchId }) => batchId).sort(),
       );
       expect([...(await world.addedBatches()).values()]).toEqual(Array(5).fill(1));
-      expect(queue.queue.messages.length).toBe(step === "manifestQueue.deadLetter" ? 1 : 0);
+      expect(queue.queue.messages).toEqual([]);
     },
   );
 
@@ -334,6 +330,223 @@ describe("after an error", () => {
     await expect(run({ gate })).rejects.toThrow("SQS is away");
     expect(polls).toBeLessThanOrEqual(5);
     expect(queue.queue.counts()).toEqual({ visible: 25, inFlight: 0 });
+  });
+});
+
+describe("one manifest with a lasting error", () => {
+  const VISIBILITY = 240_000;
+  /** Steps on the world that fail for the capture named `bad`, and pass for the others. */
+  const steps: [DeliveryFailure["step"], (bad: Manifest) => RunOptions["ports"]][] = [
+    [
+      "files",
+      (bad) => ({
+        table: Object.assign(Object.create(world.objects) as typeof world.objects, {
+          head: async (path: string) => {
+            if (path === bad.files[0]!.path) throw new RetryableError("AccessDenied (HTTP 403)");
+            return await world.objects.head(path);
+          },
+        }),
+      }),
+    ],
+    [
+      "ledger",
+      (bad) => ({
+        ledger: Object.assign(Object.create(world.ledger) as typeof world.ledger, {
+          lookup: async (ids: readonly string[]) => {
+            if (ids.includes(bad.sources[0]!.id)) throw new Error('the unknown status "frozen"');
+            return await world.ledger.lookup(ids);
+          },
+        }),
+      }),
+    ],
+    [
+      "send back",
+      () => ({
+        captures: {
+          exists: async () => {
+            throw new RetryableError("AccessDenied (HTTP 403)");
+          },
+        },
+      }),
+    ],
+    [
+      "send back",
+      () => ({
+        captureQueue: {
+          send: async () => {
+            throw new RetryableError("AccessDenied (HTTP 403)");
+          },
+        },
+      }),
+    ],
+    [
+      "delete captures",
+      (bad) => ({
+        removeCaptures: async (sources) => {
+          if (sources.some(({ id }) => id === bad.sources[0]!.id)) throw new RetryableError("AccessDenied");
+        },
+      }),
+    ],
+  ];
+
+  test.each(steps)(
+    "at the step %s blocks no other, and is put aside at its last try",
+    async (step, portsOf) => {
+      const [bad] = await send(1);
+      if (step === "send back") await world.removeFiles(bad!);
+      const ports = portsOf(bad!) ?? {};
+      const others = await send(3);
+      await run({ ports });
+      const added = [...(await world.addedBatches()).keys()];
+      expect(others.every(({ batchId }) => added.includes(batchId))).toBe(true);
+      expect(queue.queue.messages).toHaveLength(1);
+      expect(failures).toMatchObject([{ step, batchId: bad!.batchId, tries: 1 }]);
+      for (let tries = 2; tries < MAX_TRIES; tries++) {
+        clock.advance(VISIBILITY);
+        await send(1);
+        await run({ ports });
+        expect(queue.deadLetters).toEqual([]);
+      }
+      clock.advance(VISIBILITY);
+      await send(1);
+      await run({ ports });
+      expect(queue.deadLetters).toEqual([
+        { text: JSON.stringify(bad), reason: expect.stringMatching(`failed ${MAX_TRIES} times .${step}.: `) },
+      ]);
+      expect(queue.queue.messages).toEqual([]);
+      expect([...(await world.addedBatches()).values()].every((times) => times === 1)).toBe(true);
+      expect(world.sentBack).toEqual([]);
+    },
+  );
+
+  test("that is over at the last try commits it", async () => {
+    const [bad] = await send(1);
+    const [[, portsOf]] = [steps[0]!];
+    const ports = portsOf(bad!)!;
+    for (let tries = 1; tries < MAX_TRIES; tries++) {
+      await expect(run({ ports })).rejects.toThrow("AccessDenied");
+      clock.advance(VISIBILITY);
+    }
+    let asked = 0;
+    const head: typeof world.objects.head = async (path) => {
+      if (++asked === 1) throw new RetryableError("SlowDown");
+      return await world.objects.head(path);
+    };
+    await run({
+      ports: { table: Object.assign(Object.create(world.objects) as typeof world.objects, { head }) },
+    });
+    expect(queue.deadLetters).toEqual([]);
+    expect(await world.addedBatches()).toEqual(new Map([[bad!.batchId, 1]]));
+  });
+
+  test("alone in the queue fails the run, and is put aside at its last try too", async () => {
+    const [bad] = await send(1);
+    const ports = steps[0]![1](bad!)!;
+    for (let tries = 1; tries < MAX_TRIES; tries++) {
+      await expect(run({ ports })).rejects.toThrow("AccessDenied");
+      expect(queue.deadLetters).toEqual([]);
+      clock.advance(VISIBILITY);
+    }
+    await run({ ports });
+    expect(queue.deadLetters).toHaveLength(1);
+  });
+
+  test("whose dead-letter queue takes nothing stays in the queue, and the others are committed", async () => {
+    queue.queue.send("{broken");
+    await send(5);
+    await run({ gate: failingAt("manifestQueue.deadLetter", new RetryableError("denied")) });
+    expect([...(await world.addedBatches()).values()]).toEqual(Array(5).fill(1));
+    expect(failures).toMatchObject([{ step: "dead letter", reason: "denied" }]);
+    expect(queue.queue.messages).toHaveLength(1);
+  });
+
+  test("an unexpected error while one is read costs only that one", async () => {
+    const [bad] = await send(1);
+    await send(2);
+    const verify = ({ batchId }: Manifest) => {
+      if (batchId === bad!.batchId) throw new TypeError("a bug");
+      return null;
+    };
+    await run({ ports: { verify } });
+    expect(await commits()).toBe(1);
+    expect(failures).toMatchObject([{ step: "read", reason: "a bug" }]);
+    expect(queue.queue.messages).toHaveLength(1);
+  });
+
+  test.each([
+    ["one whose text cannot be read is put aside at its last try", 1],
+    ["several whose texts cannot be read speak of the store: the run fails, none is put aside", 2],
+  ])("%s", async (_, count) => {
+    const unread = await send(count);
+    await send(2);
+    const receive: typeof queue.receive = async (seconds) =>
+      (await queue.receive(seconds)).map((delivery) =>
+        unread.some(({ batchId }) => delivery.text.includes(`"${batchId}"`))
+          ? { ...delivery, receives: MAX_TRIES, unread: "AccessDenied" }
+          : delivery,
+      );
+    const manifestQueue = Object.assign(Object.create(queue) as typeof queue, { receive });
+    const running = run({ ports: { manifestQueue } });
+    if (count === 1) await running;
+    else await expect(running).rejects.toThrow("AccessDenied");
+    expect((await world.addedBatches()).size).toBe(2);
+    expect(queue.deadLetters).toHaveLength(count === 1 ? 1 : 0);
+    expect(queue.queue.messages).toHaveLength(count === 1 ? 0 : 2);
+  });
+
+  test("one that was not written by a converter of this table is refused with the reason", async () => {
+    const [bad] = await send(1);
+    await send(1);
+    await run({ ports: { verify: ({ batchId }) => (batchId === bad!.batchId ? "forged" : null) } });
+    expect(queue.deadLetters).toEqual([{ text: JSON.stringify(bad), reason: "forged" }]);
+    expect(await world.addedBatches()).not.toContain(bad!.batchId);
+  });
+});
+
+describe("a service that is out for all manifests", () => {
+  test.each([
+    ["table.head", false],
+    ["captures.exists", true],
+    ["captureQueue.send", true],
+  ])("%s: the run stops, nothing is lost or put aside, however often", async (step, gone) => {
+    await world.start();
+    const manifests = await send(4);
+    if (gone) for (const manifest of manifests) await world.removeFiles(manifest);
+    for (let i = 0; i < MAX_TRIES + 2; i++) {
+      await expect(run({ gate: failingAt(step, new RetryableError("away")) })).rejects.toThrow("away");
+      clock.advance(240_000);
+    }
+    expect(queue.deadLetters).toEqual([]);
+    expect(queue.queue.messages).toHaveLength(4);
+    await run();
+    expect(queue.queue.messages).toEqual([]);
+    if (gone) expect(world.sentBack).toHaveLength(4);
+    else expect([...(await world.addedBatches()).values()]).toEqual(Array(4).fill(1));
+  });
+
+  test("what else was in the round is committed and acknowledged", async () => {
+    const gone = await send(2);
+    for (const manifest of gone) await world.removeFiles(manifest);
+    await send(3);
+    const gate = failingAt("captureQueue.send", new RetryableError("away"));
+    await expect(run({ gate })).rejects.toThrow("away");
+    expect(await world.addedBatches()).toHaveProperty("size", 3);
+    expect(queue.queue.counts()).toEqual({ visible: 2, inFlight: 0 });
+  });
+
+  test("a store that is out is not asked for every file", async () => {
+    await world.start();
+    await send(90);
+    let asked = 0;
+    const gate: Gate = {
+      pass: async (step, moment) => {
+        if (step !== "table.head" || moment === "after") return;
+        asked++;
+        throw new RetryableError("away");
+      },
+    };
+    await expect(run({ gate })).rejects.toThrow("away");
+    expect(asked).toBeLessThanOrEqual(64);
   });
 });
 
@@ -357,7 +570,7 @@ describe("captures that are deleted once committed", () => {
       },
     });
     expect(removed.sort()).toEqual([first!.sources[0]!.id, idOf("new")].sort());
-    expect(inFlight).toEqual([3]);
+    expect(inFlight).toEqual([3, 3]);
     expect(world.sentBack.map(({ id }) => id)).toEqual([idOf("missing")]);
   });
 
@@ -367,10 +580,18 @@ describe("captures that are deleted once committed", () => {
       throw new RetryableError("S3 is away");
     };
     await expect(run({ ports: { removeCaptures } })).rejects.toThrow("S3 is away");
-    expect(queue.queue.counts()).toEqual({ visible: 1, inFlight: 0 });
+    expect(queue.queue.counts()).toEqual({ visible: 0, inFlight: 1 });
     expect(await commits()).toBe(1);
   });
 });
+
+function failingAt(name: string, error: Error): Gate {
+  return {
+    pass: async (step, moment) => {
+      if (step === name && moment === "before") throw error;
+    },
+  };
+}
 
 function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
   let resolve = () => {};

@@ -180,6 +180,7 @@ async function commit(manifest: Manifest, committer: Committer, report: Report):
     if (result.outcome === "committed") report.committed(manifest, result.version);
     else if (result.outcome === "duplicate") report.committedByOthers(manifest);
     else if (result.outcome === "refused") throw new RetryableError(result.reason);
+    else if (result.outcome === "failed") throw result.error;
     else report.sentBack(manifest);
   }
 }

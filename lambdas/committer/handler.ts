@@ -17,6 +17,8 @@ import {
 } from "../../src/committer-run.ts";
 import { parquetFileCheck } from "../../src/delta/file-schema.ts";
 import type { Manifest } from "../../src/manifest/manifest.ts";
+import { type ManifestRules, manifestProblem } from "../../src/manifest/verify-manifest.ts";
+import { sha256 } from "../../src/node/hash.ts";
 import { committerRun, engineInfo, metricsNamespace, settingsFrom } from "../../src/settings.ts";
 
 // Made once: warm invocations keep the connections and the snapshot.
@@ -28,6 +30,8 @@ const settings = settingsFrom([
   "logTable",
   "ledgerTable",
   "ledgerDays",
+  "captureBuckets",
+  "hashContent",
   "captureQueueUrl",
   "manifestQueueUrl",
   "manifestDeadLetterUrl",
@@ -43,8 +47,14 @@ const metrics = new Metrics({
   defaultDimensions: { stack: settings.stackName },
 });
 const clients = createClients({});
-const { log, store, sharedLog } = deployedTable(clients, settings);
+const { location, log, store, sharedLog } = deployedTable(clients, settings);
 const captures = new S3CaptureStore(clients.s3);
+const rules: ManifestRules = {
+  buckets: new Set(settings.captureBuckets),
+  table: location,
+  hashContent: settings.hashContent,
+  sha256,
+};
 const ports: CommitterRunPorts = {
   log,
   ledger: deployedLedger(clients, settings),
@@ -64,13 +74,21 @@ const ports: CommitterRunPorts = {
     store,
     messageBytes: settings.messageBytes,
   }),
+  verify: (manifest) => manifestProblem(manifest, rules),
   ...(settings.deleteCaptures ? { removeCaptures: (sources) => captures.remove(sources) } : {}),
   onRound: report,
   onRefused: (reason, batchId) => {
     logger.error("refused: the manifest is in the dead letter queue", { reason, batchId });
     metrics.addMetric("Refused", MetricUnit.Count, 1);
   },
-  onLeft: (reason) => logger.warn("left in the queue", { reason }),
+  onLeft: (reason) => {
+    logger.warn("left in the queue", { reason });
+    metrics.addMetric("NewerManifests", MetricUnit.Count, 1);
+  },
+  onFailed: (failure) => {
+    logger.error("failed: the manifest is tried again", { ...failure });
+    metrics.addMetric("ManifestFailures", MetricUnit.Count, 1);
+  },
 };
 
 /** A run that fails leaves nothing: the next one reads the table anew. */

@@ -34,8 +34,6 @@ const RECEIVE_BATCH = 10;
 /** Manifests over SQS. */
 export class SqsManifestQueue implements ManifestQueue {
   readonly #options: SqsManifestQueueOptions;
-  /** The reading of a large manifest that failed while others arrived: told by the next call. */
-  #failure: unknown = null;
 
   constructor(options: SqsManifestQueueOptions) {
     this.#options = options;
@@ -54,20 +52,8 @@ export class SqsManifestQueue implements ManifestQueue {
   }
 
   async receive(waitSeconds: number): Promise<ReceivedManifest[]> {
-    if (this.#failure !== null) {
-      const failure = this.#failure;
-      this.#failure = null;
-      throw failure;
-    }
     const messages = await this.#poll(waitSeconds);
-    const received: ReceivedManifest[] = [];
-    for (const read of await Promise.allSettled(messages.map((message) => this.#received(message)))) {
-      if (read.status === "fulfilled") received.push(read.value);
-      else this.#failure = read.reason;
-    }
-    // What came must be worked on, or it would be invisible for nothing: then the failure waits for the next call.
-    if (received.length > 0 || this.#failure === null) return received;
-    return await this.receive(0);
+    return await Promise.all(messages.map((message) => this.#received(message)));
   }
 
   async acknowledge(deliveries: readonly ReceivedManifest[]): Promise<void> {
@@ -133,7 +119,7 @@ export class SqsManifestQueue implements ManifestQueue {
           QueueUrl: this.#options.queueUrl,
           MaxNumberOfMessages: RECEIVE_BATCH,
           WaitTimeSeconds: waitSeconds,
-          MessageSystemAttributeNames: ["SentTimestamp"],
+          MessageSystemAttributeNames: ["SentTimestamp", "ApproximateReceiveCount"],
         }),
       );
       return Messages ?? [];
@@ -142,14 +128,27 @@ export class SqsManifestQueue implements ManifestQueue {
     }
   }
 
-  /** A reference whose object is gone stays as it is: no committer can read it, and its text says why. */
+  /**
+   * A reference whose object is gone stays as it is: no committer can read it, and its text says why. One that cannot be read now
+   * costs only itself.
+   */
   async #received(message: Message): Promise<ReceivedManifest> {
-    const receipt = message.ReceiptHandle ?? "";
-    const sentMs = Number(message.Attributes?.SentTimestamp ?? 0);
     const text = message.Body ?? "";
+    const delivery = {
+      receipt: message.ReceiptHandle ?? "",
+      sentMs: Number(message.Attributes?.SentTimestamp ?? 0),
+      receives: Number(message.Attributes?.ApproximateReceiveCount ?? 1),
+      text,
+    };
     const reference = referenceOf(text);
-    const body = reference === null ? null : await this.#options.store.read(reference);
-    return { receipt, sentMs, text: body === null ? text : new TextDecoder().decode(body) };
+    if (reference === null) return delivery;
+    try {
+      const body = await this.#options.store.read(reference);
+      return body === null ? delivery : { ...delivery, text: new TextDecoder().decode(body) };
+    } catch (error) {
+      if (!(error instanceof RetryableError)) throw error;
+      return { ...delivery, unread: error.message };
+    }
   }
 }
 

@@ -8,6 +8,8 @@ import { readCommitTags } from "./commit-tags.ts";
 const ENTRIES = 5_000;
 const VERSIONS = 1_000;
 
+type CommittedEntry = LedgerEntry & { status: "committed" };
+
 /**
  * Brings the ledger from the watermark forward by the tags of commits, version by version without a gap. The watermark moves
  * only over versions whose entries this very replay wrote, whoever committed them: that others "surely" wrote theirs is
@@ -15,7 +17,7 @@ const VERSIONS = 1_000;
  */
 export class LedgerReplay {
   readonly #ledger: Ledger;
-  #entries = new Map<SourceId, LedgerEntry & { status: "committed" }>();
+  #entries = new Map<SourceId, CommittedEntry>();
   #newest: Watermark | null = null;
   #versions = 0;
 
@@ -38,10 +40,22 @@ export class LedgerReplay {
   /** Entries first, then the watermark that covers them. */
   async flush(): Promise<void> {
     if (this.#newest === null) return;
-    if (this.#entries.size > 0) await this.#ledger.putCommitted(this.#entries);
+    if (this.#entries.size > 0) await this.#ledger.putCommitted(await this.#completed());
     await this.#ledger.advanceWatermark(this.#newest);
     this.#entries = new Map();
     this.#newest = null;
     this.#versions = 0;
+  }
+
+  /** The entries, with what the ledger knew of their sources beyond the log: capture, batch, packets, the whole damage. */
+  async #completed(): Promise<Map<SourceId, CommittedEntry>> {
+    const known = await this.#ledger.lookup([...this.#entries.keys()]);
+    const completed = new Map<SourceId, CommittedEntry>();
+    for (const [id, entry] of this.#entries) {
+      const before = known.get(id);
+      if (before?.status === "committed") completed.set(id, { ...entry, ...before, version: entry.version });
+      else completed.set(id, before === undefined ? entry : { ...entry, capture: before.capture });
+    }
+    return completed;
   }
 }

@@ -10,6 +10,9 @@ const SOURCE_ID = /^[0-9a-f]{32}$/;
 const SHA256 = /^[0-9a-f]{64}$/;
 /** Characters of a text: URLs of files are the longest, and statistics have a bound for each column. */
 const TEXT_LENGTH = 65_536;
+/** Characters of a value that a message shows. */
+const MAX_SHOWN = 80;
+const MAX_MILLISECONDS = 8_640_000_000_000_000;
 /** A batch has a file a date, split by size. */
 const MAX_FILES = 10_000;
 
@@ -38,7 +41,7 @@ export function parseManifest(text: string): Manifest {
   const manifest: Manifest = {
     manifestVersion,
     batchId: matching(batchId, BATCH_ID, "batchId"),
-    createdMs: natural(createdMs, "createdMs"),
+    createdMs: time(createdMs, "createdMs"),
     files: array(files, "files", MAX_FILES).map(parseFile),
     sources: array(sources, "sources", MAX_SOURCES).map(parseSource),
   };
@@ -60,18 +63,35 @@ function parseFile(value: unknown): DataFile {
     path: dataPath(path),
     size: natural(size, "file size"),
     partitionValues: Object.fromEntries(
-      values.map(([column, of]) => [column, of === null ? null : string(of, "partition value")]),
+      // In Delta "" is null: a reader of the log must not meet both.
+      values.map(([column, of]) => [column, of === null ? null : string(of, "partition value") || null]),
     ),
     rows: natural(rows, "file rows"),
     stats: string(stats, "file stats"),
   };
-  const { numRecords } = object(parsed(file.stats, "file stats"), "file stats");
+  const { numRecords, minValues, maxValues, nullCount } = object(
+    parsed(file.stats, "file stats"),
+    "file stats",
+  );
+  requireFlat(minValues, "minValues");
+  requireFlat(maxValues, "maxValues");
+  requireFlat(nullCount, "nullCount");
   if (numRecords !== file.rows) {
     throw new RejectedError(
       `the manifest says that ${file.path} has ${file.rows} rows, and its statistics that it has ${shown(numRecords)}`,
     );
   }
   return file;
+}
+
+/** Statistics of columns that are not nested: texts and numbers. Every reader of the table takes these apart. */
+function requireFlat(value: unknown, what: string): void {
+  if (value === undefined) return;
+  for (const [column, bound] of Object.entries(object(value, `file stats' ${what}`))) {
+    if (typeof bound !== "string" && typeof bound !== "number") {
+      throw wrong(`file stats' ${what} of ${shown(column)}`, bound);
+    }
+  }
 }
 
 /** Below the table's folder, and visible: engines and this program keep their own things under names with `_` and `.`. */
@@ -97,7 +117,7 @@ function parseSource(value: unknown): ManifestSource {
     ...(versionId === undefined ? {} : { versionId: string(versionId, "versionId") }),
     eTag: string(eTag, "eTag"),
     size: natural(size, "source size"),
-    ...(uploadedMs === undefined ? {} : { uploadedMs: natural(uploadedMs, "uploadedMs") }),
+    ...(uploadedMs === undefined ? {} : { uploadedMs: time(uploadedMs, "uploadedMs") }),
     packets: natural(packets, "packets"),
     ...(damage === undefined ? {} : { damage: parseDamage(damage) }),
   };
@@ -145,6 +165,13 @@ function natural(value: unknown, what: string): number {
   return value;
 }
 
+/** Milliseconds since 1970 up to the last ones that a date can be made from. */
+function time(value: unknown, what: string): number {
+  const milliseconds = natural(value, what);
+  if (milliseconds > MAX_MILLISECONDS) throw wrong(what, value);
+  return milliseconds;
+}
+
 function requireUnique(values: readonly string[], what: string): void {
   const seen = new Set<string>();
   for (const value of values) {
@@ -157,7 +184,12 @@ function wrong(what: string, value: unknown): RejectedError {
   return new RejectedError(`the manifest's ${what} is ${shown(value)}, which is not allowed there`);
 }
 
+/** Short, whatever it is. Not as JSON: what is nested ten thousand deep would overflow the stack. */
 function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? "nothing";
-  return text.length <= 80 ? text : `${text.slice(0, 80)}...`;
+  if (value === undefined) return "nothing";
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object" && value !== null) return "an object";
+  const text = String(value);
+  if (typeof value !== "string") return text;
+  return text.length <= MAX_SHOWN ? JSON.stringify(text) : `${JSON.stringify(text.slice(0, MAX_SHOWN))}...`;
 }

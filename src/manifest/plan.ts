@@ -2,59 +2,78 @@ import type { CaptureStore } from "../capture/capture-store.ts";
 import { RetryableError } from "../errors.ts";
 import type { DataFile, Manifest, ManifestSource } from "./manifest.ts";
 import type { ObjectStore } from "./object-store.ts";
+import type { CaptureQueue } from "./queues.ts";
 import { readAhead } from "./read-ahead.ts";
 import type { SourceId } from "./source-id.ts";
+
+/** Where the handling of one manifest failed, through no fault of the others. */
+export type FailedStep = "ledger" | "files" | "send back";
 
 /** What is to become of a manifest: all of it, or nothing, is added. */
 export type Decision = { readonly manifest: Manifest } & (
   | { readonly kind: "add" }
-  /** Every source is in the table already. */
-  | { readonly kind: "drop" }
+  /** Every source is in the table already. `named`: those whose ledger entry names this very capture. */
+  | { readonly kind: "drop"; readonly named: readonly ManifestSource[] }
   /** Of these sources the table has nothing, and the manifest cannot be added: they must be read again. */
   | { readonly kind: "send back"; readonly sources: readonly ManifestSource[]; readonly reason: string }
   /** Can never be added. */
   | { readonly kind: "refuse"; readonly reason: string }
+  /** Could not be judged now; retrying may succeed. */
+  | { readonly kind: "fail"; readonly step: FailedStep; readonly error: unknown }
 );
 
-/** What is wrong with a file of a manifest. */
+/** What is wrong with a file of a manifest, or what kept it from being judged. */
 export type FileProblem =
   | { readonly kind: "missing"; readonly path: string }
+  | { readonly kind: "failed"; readonly step: FailedStep; readonly error: unknown }
   | { readonly kind: "wrong"; readonly reason: string };
+
+/** A source's capture as its ledger entry names it; undefined where the entry was replayed from the log. */
+export type KnownSources = ReadonlyMap<SourceId, string | undefined>;
 
 /** Requests to the store at once; a round may have thousands of files. */
 const READ_AHEAD = 32;
+/** Manifests whose sources are sent back at once. */
+const SENT_AT_ONCE = 4;
+/** Files that fail before any other passes, after which the store is not asked further: it is out of service. */
+const MAX_FAILURES = 32;
 
 /**
  * Decides the manifests of one round in their order, without asking anyone: `known` has every source up to the version that
- * the plan is made against, `problems` those manifests whose files were looked at and found wrong.
+ * the plan is made against, `problems` those manifests whose files were looked at and found wrong, or that could not be judged.
  */
 export function planManifests(
   manifests: readonly Manifest[],
-  known: ReadonlySet<SourceId>,
+  known: KnownSources,
   problems: ReadonlyMap<Manifest, FileProblem>,
 ): Decision[] {
-  const taken = new Set(known);
+  const taken = new Map(known);
   return manifests.map((manifest) => {
     const decision = decide(manifest, taken, problems.get(manifest));
-    if (decision.kind === "add") for (const { id } of manifest.sources) taken.add(id);
+    if (decision.kind === "add") for (const { id, capture } of manifest.sources) taken.set(id, capture);
     return decision;
   });
 }
 
-function decide(
-  manifest: Manifest,
-  taken: ReadonlySet<SourceId>,
-  problem: FileProblem | undefined,
-): Decision {
+function decide(manifest: Manifest, taken: KnownSources, problem: FileProblem | undefined): Decision {
+  if (problem?.kind === "failed") return { ...problem, manifest, kind: "fail" };
   const ids = new Set<SourceId>();
   for (const { id, capture } of manifest.sources) {
     if (ids.has(id)) {
       return { manifest, kind: "refuse", reason: `the manifest repeats the source ${id} (${capture})` };
     }
     ids.add(id);
+    const other = taken.get(id);
+    if (isOfObject(other) && other !== capture) {
+      const reason = `the manifest says that the source ${id} is ${capture}, and the ledger that it is ${other}: one of them is forged`;
+      return { manifest, kind: "refuse", reason };
+    }
   }
   const sources = manifest.sources.filter(({ id }) => !taken.has(id));
-  if (sources.length === 0) return { manifest, kind: "drop" };
+  if (sources.length === 0) {
+    const named = manifest.sources.filter(({ id, capture }) => taken.get(id) === capture);
+    return { manifest, kind: "drop", named };
+  }
   if (sources.length < manifest.sources.length) {
     const others = manifest.sources.length - sources.length;
     const reason = `${others} of its ${manifest.sources.length} sources are in the table already`;
@@ -65,12 +84,17 @@ function decide(
   return { manifest, kind: "send back", sources, reason: `${problem.path} is gone` };
 }
 
+/** The id of an object in S3 is made from its bucket and key, so that it has one name. A file may have been moved. */
+function isOfObject(capture: string | undefined): capture is string {
+  return capture?.startsWith("s3://") ?? false;
+}
+
 /** What a file must be like, beside there and of the right size; gives the reason why it is not, else null. */
 export type FileCheck = (file: DataFile) => Promise<string | null>;
 
 /**
  * Looks at every file of the manifests. Cost: one HEAD a file, and what `check` costs. A file that is not there outweighs one
- * that is wrong: its sources can be read again.
+ * that is wrong: its sources can be read again. A file that cannot be looked at costs its own manifest only.
  */
 export async function findFileProblems(
   manifests: readonly Manifest[],
@@ -80,14 +104,32 @@ export async function findFileProblems(
 ): Promise<Map<Manifest, FileProblem>> {
   const files = manifests.flatMap((manifest) => manifest.files.map((file) => ({ manifest, file })));
   const problems = new Map<Manifest, FileProblem>();
-  const look = async ({ manifest, file }: { manifest: Manifest; file: DataFile }) => ({
+  let looked = 0;
+  const failures: FileProblem[] = [];
+  const look = async (file: DataFile): Promise<FileProblem | null> => {
+    if (looked === 0 && failures.length >= MAX_FAILURES) return failures[0]!;
+    try {
+      const problem = await fileProblem(file, table, partitionColumns, check);
+      looked++;
+      return problem;
+    } catch (error) {
+      const failure: FileProblem = { kind: "failed", step: "files", error };
+      failures.push(failure);
+      return failure;
+    }
+  };
+  const lookAt = async ({ manifest, file }: { manifest: Manifest; file: DataFile }) => ({
     manifest,
-    problem: await fileProblem(file, table, partitionColumns, check),
+    problem: await look(file),
   });
-  for await (const { manifest, problem } of readAhead(files, READ_AHEAD, look)) {
-    if (problem !== null && problems.get(manifest)?.kind !== "missing") problems.set(manifest, problem);
+  for await (const { manifest, problem } of readAhead(files, READ_AHEAD, lookAt)) {
+    if (problem !== null && weight(problem) > weight(problems.get(manifest))) problems.set(manifest, problem);
   }
   return problems;
+}
+
+function weight(problem: FileProblem | undefined): number {
+  return problem === undefined ? 0 : { wrong: 1, failed: 2, missing: 3 }[problem.kind];
 }
 
 async function fileProblem(
@@ -131,22 +173,44 @@ function partitionProblem(file: DataFile, partitionColumns: readonly string[]): 
 }
 
 /**
- * Only sources whose raw object is still there can be read again. A manifest with one that is gone is refused instead of
- * sent back: its files are all that is left of that capture.
+ * Announces the sources of those manifests that are to be sent back. Only sources whose raw object is still there can be read
+ * again. A manifest with one that is gone is refused instead: its files are all that is left of that capture.
+ *
+ * Returns what became of each manifest, in order. A request that fails costs its own manifest only.
  */
-export async function requireRawObjects(
+export async function sendBackSources(
   decisions: readonly Decision[],
   captures: Pick<CaptureStore, "exists">,
+  queue: CaptureQueue,
 ): Promise<Decision[]> {
-  const sources = decisions.flatMap((decision) => (decision.kind === "send back" ? decision.sources : []));
-  const gone = new Set<ManifestSource>();
-  const look = async (source: ManifestSource) => ({ source, there: await captures.exists(source) });
-  for await (const { source, there } of readAhead(sources, READ_AHEAD, look)) if (!there) gone.add(source);
-  return decisions.map((decision) => {
+  const settled: Decision[] = [];
+  const settle = async (decision: Decision): Promise<Decision> => {
     if (decision.kind !== "send back") return decision;
-    const lost = decision.sources.find((source) => gone.has(source));
-    if (lost === undefined) return decision;
-    const reason = `${decision.reason}, and ${lost.capture} is gone too and cannot be read again: keep the batch's files, and add them by hand`;
+    try {
+      return await sentBack(decision, captures, queue);
+    } catch (error) {
+      return { manifest: decision.manifest, kind: "fail", step: "send back", error };
+    }
+  };
+  for await (const decision of readAhead(decisions, SENT_AT_ONCE, settle)) settled.push(decision);
+  return settled;
+}
+
+async function sentBack(
+  decision: Decision & { kind: "send back" },
+  captures: Pick<CaptureStore, "exists">,
+  queue: CaptureQueue,
+): Promise<Decision> {
+  const gone: ManifestSource[] = [];
+  const look = async (source: ManifestSource) => ({ source, there: await captures.exists(source) });
+  for await (const { source, there } of readAhead(decision.sources, READ_AHEAD, look)) {
+    if (!there) gone.push(source);
+  }
+  const lost = gone[0];
+  if (lost !== undefined) {
+    const reason = `${decision.reason}, and ${lost.capture} is gone too and cannot be read again. Its rows are only in the files of this batch. Keep the files, do not add them to the table: append those rows whose source_id the table lacks, as the runbook's section manifest-dead-letters shows`;
     return { manifest: decision.manifest, kind: "refuse", reason };
-  });
+  }
+  await queue.send(decision.sources);
+  return decision;
 }

@@ -17,6 +17,10 @@ export interface ReceivedManifest {
   readonly text: string;
   /** Milliseconds since 1970: when the manifest was sent. */
   readonly sentMs: number;
+  /** Times that it was received, this one included. */
+  readonly receives: number;
+  /** Why the text that the message refers to cannot be read now; then `text` is the message itself. */
+  readonly unread?: string;
 }
 
 /** Manifests on their way from converters to the committer. Delivers at least once, in any order. */

@@ -23,6 +23,7 @@ import { parquetFileCheck } from "../../src/delta/file-schema.ts";
 import { readCommits } from "../../src/delta/snapshot.ts";
 import { RetryableError } from "../../src/errors.ts";
 import { KeyPattern } from "../../src/manifest/key-pattern.ts";
+import { manifestProblem } from "../../src/manifest/verify-manifest.ts";
 import { nodeDecompressors } from "../../src/node/compression.ts";
 import { sha256 } from "../../src/node/hash.ts";
 import { nodeParquetWriter } from "../../src/node/parquet.ts";
@@ -174,6 +175,7 @@ async function commitAll(
     site.table.location.prefix.replace("fleet-", ""),
   );
   const queue = manifestQueue(site);
+  const rules = { buckets: new Set([site.bucket]), table: site.table.location, hashContent: false, sha256 };
   const counts = { runs: 0, crashes: 0, conflicts: 0 };
   const acknowledge: typeof queue.acknowledge = async (deliveries) => {
     if (random.below(4) === 0) throw new RetryableError("crashed before the acknowledgement");
@@ -196,6 +198,7 @@ async function commitAll(
           random: () => random.below(1_000) / 1_000,
           sleep: setTimeout,
           engineInfo,
+          verify: (manifest) => manifestProblem(manifest, rules),
           manifestQueue: Object.assign(Object.create(queue) as typeof queue, {
             acknowledge,
             send: queue.send.bind(queue),

@@ -128,10 +128,15 @@ describe("manifests", () => {
       times: 9,
       effect: { kind: "refuse", status: 500, code: "E" },
     });
-    expect((await queue.receive(0)).map(({ text }) => text.includes('"small"'))).toEqual([true]);
-    await expect(queue.receive(0)).rejects.toThrow(RetryableError);
+    const [large, small] = await queue.receive(0);
+    expect(large).toMatchObject({ unread: expect.stringContaining("500") as string, receives: 1 });
+    expect(small?.unread).toBeUndefined();
+    expect(small?.text).toContain('"small"');
+    await queue.release([large!]);
     visitor.faults.forget();
-    expect(await queue.receive(0)).toEqual([]);
+    const [again] = await queue.receive(0);
+    expect(again).toMatchObject({ receives: 2 });
+    expect(parseManifest(again!.text).batchId).toBe("large");
   });
 });
 

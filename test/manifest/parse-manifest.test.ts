@@ -51,7 +51,7 @@ describe("a manifest that came over a queue", () => {
 
   test.each<[string, unknown, string]>([
     ["no JSON", "{", "is no JSON"],
-    ["an array", [], "manifest is []"],
+    ["an array", [], "manifest is a list"],
     ["version 0", { ...manifest, manifestVersion: 0 }, "manifest version 0: this committer reads version 1"],
     ["no version", { ...manifest, manifestVersion: undefined }, "manifest version nothing"],
     ["an absolute path", withFile({ path: "/etc/passwd" }), '"/etc/passwd"'],

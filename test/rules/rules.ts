@@ -19,7 +19,7 @@ export const rules: readonly Rule[] = [
   {
     rule: "the watermark moves only over versions whose entries this run wrote, other committers' included",
     file: replay,
-    line: "if (this.#entries.size > 0) await this.#ledger.putCommitted(this.#entries);",
+    line: "if (this.#entries.size > 0) await this.#ledger.putCommitted(await this.#completed());",
     without: "",
     test,
     named: "! the winner's tags are replayed even if the winner died before its own ledger write",
@@ -84,7 +84,7 @@ export const rules: readonly Rule[] = [
   {
     rule: "before anything is sent back, its raw object must still be there",
     file: plan,
-    line: "if (!there) gone.add(source);",
+    line: "if (!there) gone.push(source);",
     without: "void there;",
     test,
     named: "! nothing is sent back when a raw object is gone",
@@ -132,11 +132,35 @@ export const rules: readonly Rule[] = [
   {
     rule: "the committer never deletes data files",
     file: committer,
-    line: "const final = await requireRawObjects(decisions, this.#ports.captures);",
+    line: "const final = await sendBackSources(decisions, captures, captureQueue);",
     without:
-      'const final = await requireRawObjects(decisions, this.#ports.captures);\n    for (const { kind, manifest } of final) if (kind === "drop") await this.#ports.table.remove(manifest.files.map(({ path }) => path));',
+      'const final = await sendBackSources(decisions, captures, captureQueue);\n    for (const { kind, manifest } of final) if (kind === "drop") await this.#ports.table.remove(manifest.files.map(({ path }) => path));',
     test,
     named: "no run removes a data file",
+  },
+  {
+    rule: "a known id with another key is refused",
+    file: plan,
+    line: "if (isOfObject(other) && other !== capture) {",
+    without: "if (isOfObject(other) && other === id) {",
+    test,
+    named: "a known id with another key is refused, not a duplicate",
+  },
+  {
+    rule: "only captures that the ledger's own entries name are deleted",
+    file: plan,
+    line: "const named = manifest.sources.filter(({ id, capture }) => taken.get(id) === capture);",
+    without: "const named = manifest.sources;",
+    test,
+    named: "of a duplicate whose ledger entry names no capture, none may be deleted",
+  },
+  {
+    rule: "a manifest that could not be judged is neither added nor sent back",
+    file: plan,
+    line: 'if (problem?.kind === "failed") return { ...problem, manifest, kind: "fail" };',
+    without: "",
+    test: "test/committer-run.test.ts",
+    named: "at the step ledger blocks no other, and is put aside at its last try",
   },
   {
     rule: "at most 50,000 sources a commit",

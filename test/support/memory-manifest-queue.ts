@@ -23,7 +23,12 @@ export class MemoryManifestQueue implements ManifestQueue {
 
   async receive(waitSeconds: number): Promise<ReceivedManifest[]> {
     const messages = await this.queue.receive(10, waitSeconds, null, new AbortController().signal);
-    return messages.map(({ receipt, body, sentMs }) => ({ receipt, text: body, sentMs }));
+    return messages.map(({ receipt, body, sentMs, receiveCount }) => ({
+      receipt,
+      text: body,
+      sentMs,
+      receives: receiveCount,
+    }));
   }
 
   async acknowledge(deliveries: readonly ReceivedManifest[]): Promise<void> {
