@@ -15,6 +15,7 @@ export interface DeliveryFailure {
 /** Where the handling of one delivery can fail while others pass. */
 export type DeliveryStep = FailedStep | "read" | "delete captures" | "dead letter";
 
+/** A manifest that was received and verified, and is not committed yet. */
 export interface Waiting {
   readonly delivery: ReceivedManifest;
   readonly manifest: Manifest;
@@ -22,7 +23,10 @@ export interface Waiting {
   readonly again?: true;
 }
 
+/** With what became of it. */
 export type Settled = Waiting & { readonly result: ManifestResult };
+
+/** With where and why it failed. */
 export type FailedManifest = Waiting & Pick<Failed, "step" | "error">;
 
 /** A delivery that failed by itself. */
