@@ -13,6 +13,7 @@ trust_phase() {
   rewriting_checks
   check 'Spark 3.5 scans and optimizes the oddest times' spark_35_takes_odd_times
   checkpoint_checks
+  outputs_checks
 }
 
 # By Maven's copy: Spark's own resolver trips over half-filled local repositories.
@@ -20,6 +21,7 @@ install_spark() {
   "$VENV/bin/pip" install --quiet --disable-pip-version-check -r .ci/requirements-trust.txt || return 1
   # The environment of the phase cloud, with what reads by files.
   install_environment deltalake-1.6.0 deltalake==1.6.0 arro3-core==0.9.1 pyarrow==26.0.1 || return 1
+  install_environment moto 'moto[server]==5.2.5' || return 1
   mvn -q -B -f test/engines/spark/pom.xml dependency:copy-dependencies -DoutputDirectory="$WORK/spark-jars"
 }
 

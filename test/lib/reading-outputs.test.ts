@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { DeltacapConfiguration } from "../../lib/configuration.ts";
-import { templateOf } from "./synthesized.ts";
+import { printed, templateOf } from "./synthesized.ts";
 
 type Choice = Pick<DeltacapConfiguration, "logStore" | "tableScheme">;
 
@@ -12,14 +12,6 @@ const choices: Choice[] = (["dynamodb", "conditional"] as const).flatMap((logSto
 interface Output {
   readonly Description: string;
   readonly Value: unknown;
-}
-
-/** An output's text, as CloudFormation prints it for eu-central-1. */
-function printed(value: unknown): string {
-  if (typeof value === "string") return value;
-  const { "Fn::Join": join, Ref } = value as { "Fn::Join"?: [string, unknown[]]; Ref?: string };
-  if (join !== undefined) return join[1].map(printed).join(join[0]);
-  return Ref === "AWS::Region" ? "eu-central-1" : `<${Ref}>`;
 }
 
 describe.each(choices)(

@@ -51,6 +51,14 @@ export function resourcesOf(template: Template, type: string): [string, Resource
   return Object.entries(template.Resources).filter(([, resource]) => resource.Type === type);
 }
 
+/** An output's text, as CloudFormation prints it for eu-central-1. */
+export function printed(value: unknown): string {
+  if (typeof value === "string") return value;
+  const { "Fn::Join": join, Ref } = value as { "Fn::Join"?: [string, unknown[]]; Ref?: string };
+  if (join !== undefined) return join[1].map(printed).join(join[0]);
+  return Ref === "AWS::Region" ? "eu-central-1" : `<${Ref}>`;
+}
+
 /** Configurations that differ in what is made: most properties must hold for all of them. */
 export const configurations: Readonly<Record<string, Partial<DeltacapConfiguration>>> = {
   defaults: {},
