@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { beforeEach, describe, expect, test } from "vitest";
 import { DataFileReader } from "../src/delta/data-file-reader.ts";
 import { type OptimizeLimits, type OptimizeOptions, optimizeTable } from "../src/optimize-table.ts";
@@ -5,6 +6,7 @@ import { optimizeDefaults } from "../src/settings.ts";
 import { written } from "./parquet/read-back.ts";
 import { definition, rowGroup } from "./parquet/table-values.ts";
 import { valuesOf } from "./support/column-values.ts";
+import { fault, hasFaults } from "./support/faults.ts";
 import { type Gate, once } from "./support/gated.ts";
 import { captureOf, DATE, DAY, NOW, PacketsWorld } from "./support/packets-world.ts";
 
@@ -258,6 +260,23 @@ describe("files that cannot be merged", () => {
       { path: first?.path, reason: expect.stringContaining("is damaged, at byte") },
     ]);
   });
+
+  test.skipIf(!hasFaults)(
+    "because three of its bytes were changed, is named, and nothing is rejected later",
+    async () => {
+      await threeFiles();
+      const body = new Uint8Array(readFileSync(fault("parquet/unhandled-1.parquet")));
+      await world.objects.putIfAbsent("damaged.parquet", body);
+      const { length: size } = body;
+      const partitionValues = { date: DATE };
+      const add = { path: "damaged.parquet", partitionValues, size, modificationTime: 1, dataChange: true };
+      await world.foreignCommit([{ add }]);
+      const result = await optimize();
+      expect(result).toMatchObject({ commits: 1, removedFiles: 3 });
+      const reason = "damaged.parquet is damaged, at byte 2484 (column source_id of row group 0): ";
+      expect(result.leftOut).toEqual([{ path: "damaged.parquet", reason: expect.stringContaining(reason) }]);
+    },
+  );
 
   test("because a page is damaged, are found out while merging", async () => {
     await threeFiles();

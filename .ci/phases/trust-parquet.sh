@@ -6,6 +6,11 @@ reads_every_form() {
   "$PYTHON" test/engines/parquet/encodings.py "$folder" && npx tsx test/engines/parquet/compare.ts "$folder"
 }
 
+fuzz_parquet() {
+  npm run --silent fuzz:parquet -- --inputs 25000 --seed "${DELTACAP_SEED:-$RANDOM}"
+}
+
 parquet_checks() {
+  check 'mutated checkpoints and data files: no hang, no stray rejection, documented errors and exit codes' fuzz_parquet
   check 'Parquet of pyarrow and DuckDB in every version, codec and encoding is read' reads_every_form
 }
