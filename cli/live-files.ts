@@ -11,7 +11,7 @@ export interface LiveFile {
   readonly path: string;
   readonly size: number;
   readonly partitionValues: Readonly<Record<string, string | null>>;
-  /** Those of the table, from the statistics and the deletion vector's entry in the log; null where the file has no statistics. */
+  /** Those of the table, from the statistics and the deletion vector's entry in the log; null where these do not say. */
   readonly rows: number | null;
   /** Rows that a deletion vector deletes. */
   readonly deletedRows: number;
@@ -32,7 +32,7 @@ export async function readableFiles(log: LogStore, capture?: string): Promise<Li
       const { size, partitionValues } = add;
       const stored = statedRows(add);
       const deletedRows = statedDeletedRows(add);
-      const rows = stored === null ? null : stored - deletedRows;
+      const rows = stored === null || stored < deletedRows ? null : stored - deletedRows;
       found.push({ path, size, partitionValues, rows, deletedRows, add });
     }
   }

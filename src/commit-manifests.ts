@@ -17,6 +17,7 @@ import {
   type Snapshot,
 } from "./delta/snapshot.ts";
 import { requireIdentity, withIdentity } from "./delta/table-identity.ts";
+import { requireTableState } from "./delta/table-state.ts";
 import { RetryableError, TableRefusedError } from "./errors.ts";
 import type { Ledger, LedgerEntry, Watermark } from "./manifest/ledger.ts";
 import { MAX_SOURCES, type Manifest, type ManifestSource } from "./manifest/manifest.ts";
@@ -293,6 +294,7 @@ export class Committer {
   }
 
   #requireWritable({ protocol, metadata }: Snapshot): void {
+    requireTableState(protocol, metadata);
     requireIdentity(metadata, this.#schema);
     requireWritable(protocol, metadata, this.#schema.partitionColumn);
     const union = schemaUnion(metadata, this.#schema);

@@ -335,7 +335,12 @@ describe("conflicts", () => {
   test("a winner that changed the table into one we must not write to stops the commit", async () => {
     const world = new CommitterWorld();
     await world.start();
-    const protocol = { minReaderVersion: 3, minWriterVersion: 7, writerFeatures: ["rowTracking"] };
+    const protocol = {
+      minReaderVersion: 3,
+      minWriterVersion: 7,
+      readerFeatures: [],
+      writerFeatures: ["rowTracking"],
+    };
     const log = overtaken(world.log, 1, async () => await world.foreignCommit(1, [{ protocol }]));
     const committer = await world.start(null, { log });
     await expect(committer.commit([await world.batch("a")])).rejects.toThrow(/rowTracking/);
@@ -565,7 +570,12 @@ describe("a table that must be refused", () => {
   test("is left alone, and so is its ledger, however much is to be replayed into it", async () => {
     const world = new CommitterWorld();
     await world.run([await world.batch(...Array.from({ length: 6_000 }, (_, i) => `s${i}`))]);
-    const protocol = { minReaderVersion: 3, minWriterVersion: 7, writerFeatures: ["rowTracking"] };
+    const protocol = {
+      minReaderVersion: 3,
+      minWriterVersion: 7,
+      readerFeatures: [],
+      writerFeatures: ["rowTracking"],
+    };
     await world.foreignCommit(2, [{ protocol }]);
     world.ledger.entries.clear();
     world.ledger.mark = null;

@@ -3,12 +3,15 @@ import type { Frame } from "../../src/capture/frame.ts";
 import { readInto } from "../../src/capture/read-capture.ts";
 import { PacketDecoder } from "../../src/decode/packet-decoder.ts";
 import { decodeStatusNames } from "../../src/decode/packet-record.ts";
+import { DataFileReader, UnreadableFileError } from "../../src/delta/data-file-reader.ts";
 import { fileChunks } from "../../src/local/file-chunks.ts";
 import { translated } from "../../src/local/system-errors.ts";
+import type { ObjectStore } from "../../src/manifest/object-store.ts";
+import { readAhead } from "../../src/manifest/read-ahead.ts";
 import { nodeDecompressors } from "../../src/node/compression.ts";
 import { converterDefaults } from "../../src/settings.ts";
 import { type Command, ExitCode, onlyPositional } from "../command.ts";
-import { readableFiles } from "../live-files.ts";
+import { type LiveFile, readableFiles } from "../live-files.ts";
 import { statOf } from "../paths.ts";
 import { oneLine } from "../printable.ts";
 import { count, megabytes } from "../progress.ts";
@@ -65,7 +68,7 @@ function text(value: unknown): string {
 }
 
 async function inspectTable(table: string) {
-  const { log, snapshot } = await readableTable(table);
+  const { log, snapshot, store } = await readableTable(table);
   const files = await readableFiles(log);
   const dates = [...new Set(files.flatMap((file) => file.partitionValues.date ?? []))].sort();
   const bytes = files.reduce((sum, file) => sum + file.size, 0);
@@ -76,11 +79,27 @@ async function inspectTable(table: string) {
     version: snapshot.version,
     protocol: `reader ${snapshot.protocol.minReaderVersion}, writer ${snapshot.protocol.minWriterVersion}`,
     files: files.length,
-    rows: files.reduce((sum, file) => sum + (file.rows ?? 0), 0),
+    rows: await rowsOf(files, store),
     ...(deleted === 0 ? {} : { deleted_rows: deleted }),
     size: megabytes(bytes),
     dates: dates.length === 0 ? "none" : `${dates.length}, from ${dates[0]} to ${dates.at(-1)}`,
   };
+}
+
+/** Files whose footers are read at once. */
+const READ_AHEAD = 16;
+
+/** Rows that the log does not say are counted from the files' footers; "unknown" where one of these cannot be read. */
+async function rowsOf(files: readonly LiveFile[], store: ObjectStore): Promise<number | "unknown"> {
+  const count = async ({ rows, add }: LiveFile) => rows ?? (await DataFileReader.open(store, add, [])).rows;
+  let sum = 0;
+  try {
+    for await (const rows of readAhead(files, READ_AHEAD, count)) sum += rows;
+  } catch (error) {
+    if (error instanceof UnreadableFileError) return "unknown";
+    throw error;
+  }
+  return sum;
 }
 
 async function inspectCapture(path: string, chunks: AsyncIterable<Uint8Array>) {

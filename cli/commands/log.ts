@@ -1,3 +1,4 @@
+import type { Add } from "../../src/delta/actions.ts";
 import { readCommitTags } from "../../src/delta/commit-tags.ts";
 import { statedDeletedRows } from "../../src/delta/deletion-vector.ts";
 import { statedRows } from "../../src/delta/skip-files.ts";
@@ -45,7 +46,7 @@ TABLE is a folder or an s3:// URI. Lists the table's versions, oldest first: wha
       terminal.out(
         textTable(
           names,
-          versions.map((summary) => Object.values(summary)),
+          versions.map((summary) => Object.values({ ...summary, rows: summary.rows ?? "unknown" })),
         ),
       );
     }
@@ -60,7 +61,8 @@ interface VersionSummary {
   readonly engine: string | null;
   readonly files: number;
   readonly removed: number;
-  readonly rows: number;
+  /** Null where a file's statistics do not say. */
+  readonly rows: number | null;
   readonly bytes: number;
   readonly sources: number;
 }
@@ -76,8 +78,19 @@ async function summarize(log: Parameters<typeof readCommit>[0], version: number)
     engine: info?.engineInfo ?? null,
     files: adds.length,
     removed: actions.filter((action) => action.remove !== undefined).length,
-    rows: adds.reduce((sum, add) => sum + Math.max(0, (statedRows(add) ?? 0) - statedDeletedRows(add)), 0),
+    rows: rowsOf(adds),
     bytes: adds.reduce((sum, add) => sum + add.size, 0),
     sources: readCommitTags(info?.tags)?.sources.length ?? 0,
   };
+}
+
+/** Rows of the table in the files; null where one of them has no statistics, or such as cannot be. */
+function rowsOf(adds: readonly Add[]): number | null {
+  let sum = 0;
+  for (const add of adds) {
+    const rows = (statedRows(add) ?? -1) - statedDeletedRows(add);
+    if (rows < 0) return null;
+    sum += rows;
+  }
+  return sum;
 }

@@ -103,13 +103,14 @@ const SHAPES: Readonly<Record<string, Check>> = {
     optional("writerFeatures", textList),
   ),
   metaData: struct(
-    required("id", text),
+    // The newest one must have these: see `requireTableState`.
+    optional("id", text),
     optional("name", text),
     optional("description", text),
-    required("schemaString", text),
-    required("partitionColumns", textList),
-    required("configuration", textMap),
-    required("format", struct(optional("provider", text), optional("options", textMap))),
+    optional("schemaString", text),
+    optional("partitionColumns", textList),
+    optional("configuration", textMap),
+    optional("format", struct(optional("provider", text), optional("options", textMap))),
     optional("createdTime", long),
   ),
   add: struct(
@@ -156,7 +157,7 @@ export function checkedFields(value: unknown, where: string): Record<string, Fie
     }
     const fields = withoutNulls(body as Fields);
     if (name === "commitInfo") action[name] = usableCommitInfo(fields);
-    else if (name !== "metaData") action[name] = fields;
+    else if (name !== "metaData" || fields.configuration === undefined) action[name] = fields;
     // To some writers a property that was unset is null.
     else action[name] = { ...fields, configuration: withoutNulls(fields.configuration as Fields) };
   }

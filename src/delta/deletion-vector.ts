@@ -32,7 +32,9 @@ export function hasDeletionVector({ deletionVector }: Pick<Add, "deletionVector"
 /** How many of the file's rows its deletion vector deletes, as the log says: none where it has none, or says nothing. */
 export function statedDeletedRows({ deletionVector }: Pick<Add, "deletionVector">): number {
   const { cardinality } = deletionVector ?? {};
-  return typeof cardinality === "number" && cardinality > 0 ? cardinality : 0;
+  return typeof cardinality === "number" && Number.isSafeInteger(cardinality) && cardinality > 0
+    ? cardinality
+    : 0;
 }
 
 /**

@@ -63,6 +63,20 @@ const FEATURES_READER = 3;
 const FEATURES_WRITER = 7;
 
 /**
+ * What is wrong with a protocol that no table may have (Delta protocol, "Protocol Evolution" and "Table Features"); null where
+ * nothing is. Which features a table makes use of is not known without their lists.
+ */
+export function protocolProblem(protocol: Protocol): string | null {
+  const { minReaderVersion: reader, minWriterVersion: writer, readerFeatures, writerFeatures } = protocol;
+  if (reader < 1 || writer < 1) return `has reader version ${reader} and writer version ${writer}`;
+  if (reader === FEATURES_READER && readerFeatures === undefined)
+    return "has reader version 3 and no readerFeatures";
+  if (writer === FEATURES_WRITER && writerFeatures === undefined)
+    return "has writer version 7 and no writerFeatures";
+  return null;
+}
+
+/**
  * What of the protocol keeps us from the work, by name; empty where nothing does. Readers' and writers' features both count (for
  * deleting files: "Vacuum Protocol Check"). `exempt`: features that the table has, but makes no use of.
  */

@@ -4,6 +4,7 @@ import { type Checkpoint, checkpointBatches, readCheckpoint } from "./checkpoint
 import type { LogStore } from "./log-store.ts";
 import { logicalFile } from "./logical-file.ts";
 import { type LogSegment, readCommits, readLogSegment } from "./snapshot.ts";
+import { requireTableState } from "./table-state.ts";
 import { TextSet } from "./text-set.ts";
 
 /** A table's whole state at one version (Delta protocol, "Action Reconciliation"). */
@@ -46,12 +47,7 @@ export async function reconcileLog(log: LogStore, version?: number): Promise<Rec
     state.add(actions);
     commits.add(actions);
   }
-  const { protocol, metadata } = state;
-  if (protocol === null || metadata === null) {
-    throw new TableRefusedError(
-      "the log has no protocol or no metadata: it does not begin with a table's creation. Nothing was written",
-    );
-  }
+  const { protocol, metadata } = requireTableState(state.protocol, state.metadata);
   return {
     version: lastVersion(segment),
     checkpointVersion: segment.checkpoint?.version ?? null,

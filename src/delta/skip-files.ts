@@ -25,16 +25,20 @@ export function mayHoldText({ stats }: Pick<Add, "stats">, column: string, value
   return true;
 }
 
-/** Rows of the file, as its statistics say; null where they do not. */
+/** Rows of the file, as its statistics say; null where they do not, or say what is not a number of rows. */
 export function statedRows({ stats }: Pick<Add, "stats">): number | null {
   if (stats === undefined) return null;
   try {
     const rows = (parseJson(stats) as { numRecords?: unknown } | null)?.numRecords;
-    return typeof rows === "number" ? rows : null;
+    return isNatural(rows) ? rows : null;
   } catch {
     // Statistics are optional, and so is what they say.
     return null;
   }
+}
+
+function isNatural(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }
 
 function member(values: unknown, name: string): unknown {

@@ -3,6 +3,7 @@ import { readAhead } from "../manifest/read-ahead.ts";
 import { type Action, type Metadata, type Protocol, parseActions } from "./actions.ts";
 import { type Checkpoint, completeCheckpoints, newestCheckpoint, readCheckpoint } from "./checkpoint.ts";
 import { commitFileName, type LogFile, type LogStore } from "./log-store.ts";
+import { requireTableState } from "./table-state.ts";
 
 /** What committing needs of a table's state: never the list of its files. */
 export interface Snapshot {
@@ -190,13 +191,7 @@ export async function readSnapshot(log: LogStore): Promise<Snapshot | null> {
   for await (const { version, actions } of replay(log, segment, ["protocol", "metaData", "txn"])) {
     state = after(state, version, actions);
   }
-  const { protocol, metadata } = state;
-  if (protocol === undefined || metadata === undefined) {
-    throw new TableRefusedError(
-      "the log has no protocol or no metadata: it does not begin with a table's creation. Nothing was written",
-    );
-  }
-  return { ...state, protocol, metadata };
+  return { ...state, ...requireTableState(state.protocol, state.metadata) };
 }
 
 /** The newest state, given one read earlier: only what was committed since is read. */
@@ -208,10 +203,11 @@ export async function refreshed(log: LogStore, earlier: Snapshot): Promise<Snaps
   for await (const { version, actions } of readCommits(log, versions)) {
     snapshot = advanced(snapshot, version, actions);
   }
+  requireTableState(snapshot.protocol, snapshot.metadata);
   return snapshot;
 }
 
-/** The snapshot after one more version. */
+/** The snapshot after one more version. What its last one has in force is still to be judged: see `requireTableState`. */
 export function advanced(snapshot: Snapshot, version: number, actions: readonly Action[]): Snapshot {
   return { ...snapshot, ...after(snapshot, version, actions) };
 }

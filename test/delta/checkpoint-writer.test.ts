@@ -191,7 +191,7 @@ describe("as the protocol asks", () => {
       { minReaderVersion: 1, minWriterVersion: 7, writerFeatures: ["appendOnly"] },
     ],
     [
-      { minReaderVersion: 3, minWriterVersion: 7 },
+      { minReaderVersion: 3, minWriterVersion: 7, readerFeatures: [], writerFeatures: [] },
       { minReaderVersion: 3, minWriterVersion: 7, readerFeatures: [], writerFeatures: [] },
     ],
   ])(

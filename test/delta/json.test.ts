@@ -36,6 +36,15 @@ describe("JSON with exact integers", () => {
     expect(stringifyJson(value)).toBe('{"__proto__":12345678901234567}');
   });
 
+  test.each(["[", '{"a":', '[{"a":['])("nesting has no end but the memory's: 100,000 times %s", (opening) => {
+    const closing = [...opening]
+      .reverse()
+      .map((char) => ({ "[": "]", "{": "}" })[char] ?? "")
+      .join("");
+    const text = `${opening.repeat(100_000)}[12345678901234567,{},[]]${closing.repeat(100_000)}`;
+    expect(stringifyJson(parseJson(text))).toBe(text);
+  });
+
   test("a number with a point or an exponent is a double, whatever its length", () => {
     expect(parseJson("[1234567890123456.5, 1e20]")).toEqual([1234567890123456.5, 1e20]);
   });
