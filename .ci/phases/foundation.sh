@@ -31,7 +31,7 @@ foundation_phase() {
   check 'captures are present' test -s "$DELTACAP_CAPTURES/INDEX.tsv"
   check 'inputs of earlier faults are present' test -s "$DELTACAP_FAULTS/README.md"
   check 'format, lint, types, architecture: npm run check' npm run check
-  check 'tests: npm test' npm test
+  check 'tests: npm test' env DELTACAP_PYTHON="$PYTHON" npm test
   check 'npm run demo' npm run demo
   check 'npm run build' npm run build
   check 'all captures ingested' ingest_captures
