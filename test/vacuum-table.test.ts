@@ -267,7 +267,7 @@ describe("is refused, before anything is deleted,", () => {
       { minReaderVersion: 1, minWriterVersion: 7, writerFeatures: ["catalogManaged"] },
       "table feature catalogManaged",
     ],
-    [{ minReaderVersion: 4, minWriterVersion: 7 }, "minReaderVersion 4"],
+    [{ minReaderVersion: 4, minWriterVersion: 7, writerFeatures: [] }, "minReaderVersion 4"],
   ])("for a protocol that is not understood: %j", async (protocol, reason) => {
     await world.ingest({ "car-1/a": captureOf(3) });
     await put(orphan);

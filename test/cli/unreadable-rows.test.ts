@@ -46,7 +46,10 @@ test.each<[string, (metaData: Metadata) => object[]]>([
     ],
   ],
   ["table feature catalogManaged", () => [protocol(["catalogManaged"])]],
-  ["minReaderVersion 4", () => [{ protocol: { minReaderVersion: 4, minWriterVersion: 7 } }]],
+  [
+    "minReaderVersion 4",
+    () => [{ protocol: { minReaderVersion: 4, minWriterVersion: 7, writerFeatures: [] } }],
+  ],
 ])("a table with %s: sql and export refuse it by name", async (obstacle, change) => {
   const table = await changedTable(change);
   for (const words of readers(table)) {
