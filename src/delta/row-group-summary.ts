@@ -97,8 +97,9 @@ function textBound(value: string, side: "lower" | "upper"): string | null {
 const VALUE_BYTES = { integer: 4, long: 8, timestamp: 8, boolean: 1, string: 4, binary: 4, date: 0 } as const;
 
 /**
- * Bytes a value while a column is read: lists of values, levels, dictionary places, and objects where a value is one. Measured as
- * peak memory of two million rows (Node 24, x86-64): 46, 95, 116, 38, 26 and 190, 239.
+ * Bytes a value while a column is read: lists of values, levels, dictionary places, and objects where a value is one. An upper
+ * bound: measured as peak memory of two million rows (Node 24, x86-64; 46, 95, 116, 38, 26 and 190, 239) where a whole column's
+ * values were held at once. Now one page's are, which may be the whole column in a file of another writer.
  */
 const READING_BYTES = {
   integer: 48,
