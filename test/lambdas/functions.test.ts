@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { deployedLedger, deployedTable } from "../../src/aws/deployed-table.ts";
 import { readCommits } from "../../src/delta/snapshot.ts";
+import type { Manifest } from "../../src/manifest/manifest.ts";
 import type { FunctionSettings } from "../../src/settings.ts";
 import { BUCKET, Cloud } from "../support/aws/cloud.ts";
 import { bundledFunctions, Deployment } from "../support/aws/deployment.ts";
@@ -173,6 +174,39 @@ describe("the bundles, in an empty folder through the Runtime API", () => {
     await converter.fn.invoke({ Records });
     await runCommitter(deployment, committer.fn);
     expect(cloud.s3.storage.bucket(deployment.settings.captureBuckets[0]!).keys()).toEqual(["car-1/x"]);
+  });
+
+  test("commit beside a forged manifest, a newer one and one that may not be read, which alarms count", async () => {
+    const deployment = await deploy({ deleteCaptures: true });
+    const { settings } = deployment;
+    const converter = await deployment.start("converter");
+    const { fn, visitor } = await deployment.start("committer");
+    const keys = ["car-1/a.pcap", "car-1/b.pcap"];
+    for (const key of keys) await converter.fn.invoke({ Records: [await deployment.upload(key, CAPTURE)] });
+    const [good, bad] = manifests(deployment).map(({ body }) => JSON.parse(body) as Manifest);
+    const victim = await deployment.upload("car-2/victim.pcap", CAPTURE);
+    const bucket = settings.captureBuckets[0]!;
+    const key = "car-2/victim.pcap";
+    const forged = { ...good!.sources[0]!, key, capture: `s3://${bucket}/${key}` };
+    const queue = cloud.sqs.storage.queue(settings.manifestQueueUrl.split("/").at(-1)!);
+    queue.send(JSON.stringify({ ...good, sources: [forged] }));
+    queue.send(JSON.stringify({ ...good, manifestVersion: 2 }));
+    const about = bad!.files[0]!.path;
+    const effect = { kind: "refuse", status: 403, code: "AccessDenied" } as const;
+    visitor.faults.plan({ operation: "s3:HeadObject", about, times: 99, effect });
+    expect(await fn.invoke({}, SHORT_RUN)).toEqual(done);
+
+    expect(await committed(deployment)).toEqual([{ version: 1, rows: 4 }]);
+    // The alarms newer-manifests and manifest-failures, and the one of the dead-letter queue, read these.
+    expect(Object.fromEntries(fn.metrics())).toMatchObject({
+      NewerManifests: [1],
+      ManifestFailures: [1],
+      Refused: [1],
+    });
+    expect(deployment.messages(settings.manifestDeadLetterUrl)).toHaveLength(1);
+    expect(manifests(deployment)).toHaveLength(2);
+    expect(victim.messageId).toContain(key);
+    expect(cloud.s3.storage.bucket(bucket).keys()).toEqual(["car-1/b.pcap", key]);
   });
 
   test("count a deleted capture as gone, and a replaced one as superseded, each with both readings", async () => {

@@ -100,7 +100,7 @@ export const rules: readonly Rule[] = [
   {
     rule: "two manifests of one round are checked in order",
     file: plan,
-    line: 'if (decision.kind === "add") for (const { id } of manifest.sources) taken.add(id);',
+    line: 'if (decision.kind === "add") for (const { id, capture } of manifest.sources) taken.set(id, capture);',
     without: "",
     test,
     named: "two manifests of one round that share a source",
