@@ -32,6 +32,8 @@ export function decodePppoe(record: DecodingRecord, at: number, end: number): vo
 /** Protocol numbers of PPP (RFC 1661; IANA). */
 const PPP_IPV4 = 0x0021;
 const PPP_IPV6 = 0x0057;
+const PPP_MPLS = 0x0281;
+const PPP_MPLS_MULTICAST = 0x0283;
 
 /** RFC 1661, perhaps behind the address and control bytes of RFC 1662, perhaps with a protocol of one byte. */
 export function decodePpp(record: DecodingRecord, at: number, end: number): void {
@@ -43,6 +45,7 @@ export function decodePpp(record: DecodingRecord, at: number, end: number): void
   at += short ? 1 : 2;
   if (protocol === PPP_IPV4) return decodeIpv4(record, at, end);
   if (protocol === PPP_IPV6) return decodeIpv6(record, at, end);
+  if (protocol === PPP_MPLS || protocol === PPP_MPLS_MULTICAST) return decodeMpls(record, at, end);
   setPayload(record, at, end);
 }
 

@@ -1,10 +1,20 @@
+import { decodeArcnet, decodeArcnetLinux } from "./arcnet.ts";
 import { decodeCan, decodeCookedCan } from "./can.ts";
 import type { DecodingRecord } from "./decoding-record.ts";
 import { decodePpp, decodePppoe, decodeRawIp } from "./encapsulation.ts";
 import { decodeEtherType } from "./ether-type.ts";
 import { decodeEthernet, decodeLlc, decodeTypeOrLength } from "./ethernet.ts";
-import { cut, setPayload, uint16, uint32, uint32LittleEndian } from "./fields.ts";
+import {
+  cut,
+  malformed,
+  setPayload,
+  uint16,
+  uint16LittleEndian,
+  uint32,
+  uint32LittleEndian,
+} from "./fields.ts";
 import { decodeFlexRay } from "./flexray.ts";
+import { decodeFrameRelay } from "./frame-relay.ts";
 import { decodeIeee80211, decodeRadiotap } from "./ieee80211.ts";
 import { decodeIpv4 } from "./ipv4.ts";
 import { decodeIpv6 } from "./ipv6.ts";
@@ -16,6 +26,18 @@ import { EtherType, LinkType } from "./protocol-numbers.ts";
 /** Decodes a frame by its LINKTYPE_ value; an unknown one leaves the whole frame as payload. */
 export function decodeLinkLayer(record: DecodingRecord, at: number, end: number): void {
   switch (record.linkType) {
+    case LinkType.ppi:
+      return decodePpi(record, at, end);
+    case LinkType.pktap:
+      return decodePktap(record, at, end);
+    default:
+      return decodeLinkType(record, record.linkType, at, end);
+  }
+}
+
+/** The same for the link type that a header of PPI or PKTAP states; neither is decoded inside the other. */
+function decodeLinkType(record: DecodingRecord, linkType: number, at: number, end: number): void {
+  switch (linkType) {
     case LinkType.ethernet:
       return decodeEthernet(record, at, end);
     case LinkType.linuxSll:
@@ -42,8 +64,19 @@ export function decodeLinkLayer(record: DecodingRecord, at: number, end: number)
     case LinkType.flexRay:
       return decodeFlexRay(record, at, end);
     case LinkType.ppp:
-    case LinkType.pppHdlc:
       return decodePpp(record, at, end);
+    case LinkType.pppHdlc:
+      return decodePppHdlc(record, at, end);
+    case LinkType.frameRelay:
+      return decodeFrameRelay(record, at, end);
+    case LinkType.fddi:
+      return decodeFddi(record, at, end);
+    case LinkType.arcnetBsd:
+      return decodeArcnet(record, at, end);
+    case LinkType.arcnetLinux:
+      return decodeArcnetLinux(record, at, end);
+    case LinkType.ipnet:
+      return decodeIpnet(record, at, end);
     case LinkType.pppWithDirection:
       return decodePppWithDirection(record, at, end);
     case LinkType.pppoe:
@@ -85,7 +118,6 @@ function decodeLinuxSll2(record: DecodingRecord, at: number, end: number): void 
 
 /** ARPHRD_ values whose protocol field is no EtherType. */
 const ARPHRD_NETLINK = 824;
-const ARPHRD_IPGRE = 778;
 const ARPHRD_IEEE80211_RADIOTAP = 803;
 const ARPHRD_FRAD = 770;
 /** Protocol values below the EtherTypes (linux/if_ether.h). */
@@ -102,9 +134,8 @@ function decodeSllProtocol(
   end: number,
 ): void {
   if (hardware === ARPHRD_NETLINK) return decodeNetlink(record, protocol, at, end);
-  if (hardware === ARPHRD_IPGRE || hardware === ARPHRD_IEEE80211_RADIOTAP || hardware === ARPHRD_FRAD) {
-    return setPayload(record, at, end);
-  }
+  if (hardware === ARPHRD_FRAD) return decodeFrameRelay(record, at, end);
+  if (hardware === ARPHRD_IEEE80211_RADIOTAP) return decodeRadiotap(record, at, end);
   if (protocol === LINUX_CAN || protocol === LINUX_CAN_XL) return decodeCookedCan(record, at, end, false);
   if (protocol === LINUX_CAN_FD) return decodeCookedCan(record, at, end, true);
   if (protocol === LINUX_LLC) return decodeLlc(record, end - at, at, end);
@@ -152,4 +183,59 @@ function decodeCiscoHdlc(record: DecodingRecord, at: number, end: number): void 
   const type = uint16(record.bytes, at + 2);
   record.ethType = type;
   decodeEtherType(record, type, at + 4, end);
+}
+
+/** First byte of Cisco HDLC, unicast and broadcast, where PPP in HDLC has 0xff or compresses its address (RFC 1662). */
+const CISCO_UNICAST = 0x0f;
+const CISCO_BROADCAST = 0x8f;
+
+/** LINKTYPE_PPP_HDLC: PPP, or Cisco HDLC by its address. */
+function decodePppHdlc(record: DecodingRecord, at: number, end: number): void {
+  if (end - at < 1) return cut(record, end);
+  const address = record.bytes[at];
+  if (address === CISCO_UNICAST || address === CISCO_BROADCAST) return decodeCiscoHdlc(record, at, end);
+  decodePpp(record, at, end);
+}
+
+/** LINKTYPE_FDDI: frame control, then two addresses, whose bits may be in either order: they are not shown. */
+const FDDI_HEADER_LENGTH = 13;
+const FDDI_LLC = 0x50;
+
+function decodeFddi(record: DecodingRecord, at: number, end: number): void {
+  if (end - at < FDDI_HEADER_LENGTH) return cut(record, end);
+  const data = at + FDDI_HEADER_LENGTH;
+  if ((record.bytes[at]! & 0xf0) !== FDDI_LLC) return setPayload(record, data, end);
+  decodeLlc(record, end - data, data, end);
+}
+
+/** LINKTYPE_IPNET (Solaris): version, address family, hook type, length, four numbers of interfaces and zones. */
+const IPNET_HEADER_LENGTH = 24;
+
+function decodeIpnet(record: DecodingRecord, at: number, end: number): void {
+  if (end - at < IPNET_HEADER_LENGTH) return cut(record, end);
+  decodeRawIp(record, at + IPNET_HEADER_LENGTH, end);
+}
+
+/** LINKTYPE_PPI: version, flags, length of the whole header, link type of the frame; all little endian. */
+const PPI_HEADER_LENGTH = 8;
+
+function decodePpi(record: DecodingRecord, at: number, end: number): void {
+  if (end - at < PPI_HEADER_LENGTH) return cut(record, end);
+  const { bytes } = record;
+  const length = uint16LittleEndian(bytes, at + 2);
+  if (length < PPI_HEADER_LENGTH) return malformed(record);
+  if (length > end - at) return cut(record, end);
+  decodeLinkType(record, uint32LittleEndian(bytes, at + 4), at + length, end);
+}
+
+/** LINKTYPE_PKTAP (Apple): length of the whole header, record type, link type of the frame, then names and numbers. */
+const PKTAP_HEADER_LENGTH = 12;
+
+function decodePktap(record: DecodingRecord, at: number, end: number): void {
+  if (end - at < PKTAP_HEADER_LENGTH) return cut(record, end);
+  const { bytes } = record;
+  const length = uint32LittleEndian(bytes, at);
+  if (length < PKTAP_HEADER_LENGTH) return malformed(record);
+  if (length > end - at) return cut(record, end);
+  decodeLinkType(record, uint32LittleEndian(bytes, at + 8), at + length, end);
 }

@@ -1,4 +1,5 @@
 import type { DecodingRecord } from "./decoding-record.ts";
+import { decodeRawIp } from "./encapsulation.ts";
 import { cut, setPayload, uint16, uint16LittleEndian } from "./fields.ts";
 import { decodeIpv4 } from "./ipv4.ts";
 import { decodeIpv6 } from "./ipv6.ts";
@@ -47,7 +48,8 @@ function decodeNetfilterMessage(record: DecodingRecord, at: number, end: number,
       const payloadEnd = Math.min(end, at + length);
       if (family === 2) return decodeIpv4(record, at + 4, payloadEnd);
       if (family === 10) return decodeIpv6(record, at + 4, payloadEnd);
-      return setPayload(record, at + 4, payloadEnd);
+      // Rules of the families inet, netdev and bridge: the packet's own first byte says which IP it is.
+      return decodeRawIp(record, at + 4, payloadEnd);
     }
     at += (length + 3) & ~3;
   }

@@ -2,7 +2,9 @@
 export const LinkType = {
   null: 0,
   ethernet: 1,
+  arcnetBsd: 7,
   ppp: 9,
+  fddi: 10,
   rawBsd: 12,
   rawOpenBsd: 14,
   pppHdlc: 50,
@@ -12,18 +14,23 @@ export const LinkType = {
   ciscoHdlc: 104,
   ieee80211: 105,
   linuxClip: 106,
+  frameRelay: 107,
   loop: 108,
   linuxSll: 113,
   ieee80211Radiotap: 127,
+  arcnetLinux: 129,
+  ppi: 192,
   pppWithDirection: 204,
   flexRay: 210,
   lin: 212,
+  ipnet: 226,
   canSocketcan: 227,
   ipv4: 228,
   ipv6: 229,
   nflog: 239,
   ipOverInfiniband: 242,
   netlink: 253,
+  pktap: 258,
   linuxSll2: 276,
 } as const;
 
@@ -40,6 +47,12 @@ export const EtherType = {
   mplsMulticast: 0x8848,
   pppoeSession: 0x8864,
   macsec: 0x88e5,
+  /** Cisco FabricPath: an Ethernet header of its own before the frame. */
+  fabricPath: 0x8903,
+  /** Cisco VN-Tag. */
+  vnTag: 0x8926,
+  /** IEEE 802.1BR. */
+  eTag: 0x893f,
   ptp: 0x88f7,
   /** Cisco MetaData. */
   metaData: 0x8909,

@@ -12,6 +12,7 @@ import {
   udp,
   vlanTag,
 } from "../../support/frame-builder.ts";
+import { linkTypeCaptures } from "../../support/link-type-captures.ts";
 import {
   asamCmp,
   asamCmpCan,
@@ -226,6 +227,7 @@ export const vehicleCaptures: readonly VehicleCapture[] = [
   { name: "avtp.pcap", linkType: 1, packets: avtpPackets.map((packet) => ethernet(EtherType.avtp, packet)) },
   { name: "doip.pcap", linkType: 1, packets: doipPackets },
   { name: "vehicle-ethernet.pcapng", linkType: 1, packets: ethernetPackets },
+  ...linkTypeCaptures,
 ];
 
 /** The file's bytes: a packet a millisecond and a nanosecond, from 2023-11-14T22:13:20Z on. */
