@@ -25,7 +25,7 @@ export interface CommitterRunPorts extends CommitterPorts {
   readonly verify: (manifest: Manifest) => string | null;
   /** Deletes captures whose rows are in the table; absent where they are kept. Those that are gone count as deleted. */
   readonly removeCaptures?: (sources: readonly ManifestSource[]) => Promise<void>;
-  /** Told of each round once it is acknowledged. */
+  /** Called after each round once it is acknowledged, and after one that failed with conflicts; that one has no results. */
   readonly onRound?: (round: Round) => void;
   /** Told of each delivery that went to the dead letter queue. */
   readonly onRefused?: (reason: string, batchId: string | null) => void;
@@ -273,6 +273,9 @@ class CommitterRun {
       });
     } catch (error) {
       this.#take([...round, ...this.#waiting]);
+      // A run that only meets conflicts fails, and its conflicts are what the alarm counts.
+      const conflicts = this.#committer.conflicts - conflictsBefore;
+      if (conflicts > 0) onRound?.({ results: [], latencyMs: now() - started, conflicts });
       throw error;
     }
     await this.#settleFailed(failed, passed);

@@ -22,6 +22,8 @@ export class DynamoDbServer implements Service {
 
   static async start(): Promise<DynamoDbServer> {
     const server = dynalite({ createTableMs: 0 });
+    // It would close idle connections, now and then just as the next request is sent.
+    server.keepAliveTimeout = 0;
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     return new DynamoDbServer(server);
   }

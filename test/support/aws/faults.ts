@@ -24,8 +24,8 @@ export type Effect =
 export interface Fault {
   /** `s3:PutObject`, `dynamodb:PutItem`, ... */
   readonly operation: string;
-  /** Only requests whose subject (an S3 key, the JSON of the other services) contains this. */
-  readonly about?: string;
+  /** Only requests whose subject (an S3 key, the JSON of the other services) contains or matches this. */
+  readonly about?: string | RegExp;
   /** Lets so many of them pass first; default 0. */
   readonly after?: number;
   /** How often; default once. */
@@ -57,7 +57,7 @@ export class Faults {
     this.requests.push({ operation, subject });
     for (const planned of this.#planned) {
       const { fault } = planned;
-      if (fault.operation !== operation || !subject.includes(fault.about ?? "")) continue;
+      if (fault.operation !== operation || !isAbout(subject, fault.about ?? "")) continue;
       if (planned.passed < (fault.after ?? 0)) planned.passed++;
       else if (planned.done < (fault.times ?? 1)) {
         planned.done++;
@@ -90,4 +90,8 @@ export class Faults {
     this.dead = false;
     this.#planned = [];
   }
+}
+
+function isAbout(subject: string, about: string | RegExp): boolean {
+  return typeof about === "string" ? subject.includes(about) : about.test(subject);
 }

@@ -15,7 +15,10 @@ export class S3Server implements Service {
   }
 
   describe(exchange: Exchange): { operation: string; subject: string } {
-    return { operation: `s3:${operationOf(exchange)}`, subject: keyOf(exchange) };
+    return {
+      operation: `s3:${operationOf(exchange)}`,
+      subject: exchange.query.get("prefix") ?? keyOf(exchange),
+    };
   }
 
   refusal(status: number, code: string): Reply {
