@@ -7,7 +7,9 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { CaptureSource } from "../src/capture/capture-store.ts";
 import { type ConversionOutcome, type ConverterLimits, convertCaptures } from "../src/convert-captures.ts";
 import { RetryableError, SupersededError } from "../src/errors.ts";
+import { parseManifest } from "../src/manifest/parse-manifest.ts";
 import { sourceId } from "../src/manifest/source-id.ts";
+import { manifestProblem } from "../src/manifest/verify-manifest.ts";
 import { nodeDecompressors } from "../src/node/compression.ts";
 import { contentHash, sha256 } from "../src/node/hash.ts";
 import { pagedParquetWriter } from "../src/parquet/paged-writer.ts";
@@ -214,6 +216,32 @@ describe("duplicates", () => {
   test("under another eTag are other sources", async () => {
     const a = captures.put("car/a", capture(2));
     expect((await convert([a, { ...a, eTag: "other" }])).manifest?.sources).toHaveLength(2);
+  });
+});
+
+describe("the manifest passes the committer's verification", () => {
+  const DAYS = [-719_162, -60_000, 0, 20_000, 100_000, 2_932_896];
+  const edges = DAYS.flatMap((day) =>
+    [0, 0.5, DAY - 1].map((later) => ({ seconds: day * DAY + later, bytes: filling(20, 1) })),
+  ).filter(({ seconds }) => seconds >= 0 && seconds < 2 ** 32 && Number.isInteger(seconds));
+  const last = { seconds: 20_001 * DAY - 1, fraction: 999_999, bytes: filling(20, 2) };
+  const inputs: [string, Uint8Array][] = [
+    ["of packets at the edges of days", pcap({}, [...edges, last, last])],
+    ["of a wrong clock", pcap({}, [...Array(5).fill(last), { ...last, seconds: 5 }])],
+  ];
+  if (hasFaults) {
+    for (const name of ["edge-times.pcapng", "clock-glitch-450-of-10450.pcap.gz", "zero-tail.pcap"]) {
+      inputs.push([`of ${name}`, readFileSync(fault(`captures/${name}`))]);
+    }
+  }
+  test.each(inputs)("%s", async (_, bytes) => {
+    const source = captures.put("car ü/a+b", bytes);
+    for (const eTag of ["0123", "0123-2"]) {
+      const { manifest } = await convert([{ ...source, eTag }]);
+      const buckets = new Set([source.bucket]);
+      const rules = { buckets, table: { bucket: "lake", prefix: "t" }, hashContent: false, sha256 };
+      expect(manifestProblem(parseManifest(JSON.stringify(manifest)), rules)).toBeNull();
+    }
   });
 });
 
