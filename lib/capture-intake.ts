@@ -136,11 +136,13 @@ export class CaptureIntake extends Construct {
     );
     const resource = bucket.node.defaultChild as CfnBucket;
     resource.notificationConfiguration = {
-      queueConfigurations: filtersOf(prefix, suffixes).map((rules) => ({
-        event: "s3:ObjectCreated:*",
-        queue: this.queue.queueArn,
-        ...(rules.length === 0 ? {} : { filter: { s3Key: { rules } } }),
-      })),
+      queueConfigurations: ["s3:ObjectCreated:*", "s3:ObjectRestore:Completed"].flatMap((event) =>
+        filtersOf(prefix, suffixes).map((rules) => ({
+          event,
+          queue: this.queue.queueArn,
+          ...(rules.length === 0 ? {} : { filter: { s3Key: { rules } } }),
+        })),
+      ),
     };
     resource.addResourceDependency(this.queue.node.findChild("Policy").node.defaultChild as CfnQueuePolicy);
   }
@@ -150,10 +152,12 @@ export class CaptureIntake extends Construct {
     const bucket = Bucket.fromBucketName(this, "Bucket", name);
     const destination = new SqsDestination(this.queue);
     for (const suffix of suffixes.length === 0 ? [undefined] : suffixes) {
-      bucket.addEventNotification(EventType.OBJECT_CREATED, destination, {
-        ...(prefix === "" ? {} : { prefix: encodedForFilter(prefix) }),
-        ...(suffix === undefined ? {} : { suffix: encodedForFilter(suffix) }),
-      });
+      for (const event of [EventType.OBJECT_CREATED, EventType.OBJECT_RESTORE_COMPLETED]) {
+        bucket.addEventNotification(event, destination, {
+          ...(prefix === "" ? {} : { prefix: encodedForFilter(prefix) }),
+          ...(suffix === undefined ? {} : { suffix: encodedForFilter(suffix) }),
+        });
+      }
     }
     const handler = Stack.of(this).node.tryFindChild(NOTIFICATIONS_HANDLER);
     if (handler !== undefined) acknowledgeNotificationsHandler(handler);

@@ -111,8 +111,8 @@ export const settingChecks: Readonly<Partial<Record<SettingName, Check>>> = {
       : keyPart(String(value)),
   captureSuffixes: each(
     (suffix) => (suffix === "" ? 'the suffix "" is every object: leave the list empty' : keyPart(suffix)),
-    // S3 takes so many notifications of a bucket.
-    100,
+    // S3 takes a hundred notifications of a bucket, and each suffix needs two: for uploads and for restored objects.
+    50,
   ),
   captureDays: within(0, 3_650),
   captureKeyArn: keyArn,

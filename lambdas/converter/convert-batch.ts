@@ -22,6 +22,8 @@ export interface BatchPorts extends ConverterPorts {
   readonly manifestQueue: Pick<ManifestQueue, "send">;
   /** Puts a message aside with the reason, for a person. */
   readonly deadLetter: (body: string, reason: string) => Promise<void>;
+  /** Whether a capture was uploaded so long ago that the ledger may have forgotten it. Cost: a request. */
+  readonly isBeyondLedger: (source: CaptureSource) => Promise<boolean>;
 }
 
 export interface BatchOutcome {
@@ -37,7 +39,11 @@ export interface BatchOutcome {
   readonly error: RetryableError | null;
 }
 
-type ReadMessage = CaptureMessage & BatchMessage;
+interface ReadMessage extends BatchMessage {
+  sources: CaptureMessage["sources"];
+  readonly ignored: CaptureMessage["ignored"];
+  refused: CaptureMessage["refused"];
+}
 
 /**
  * One invocation: the captures that the messages announce become files and one manifest, and only what that settled is
@@ -63,6 +69,7 @@ export async function convertBatch(
   let manifest: ConversionOutcome["manifest"] = null;
   let error: RetryableError | null = null;
   try {
+    for (const message of taken) await refuseForgotten(message, ports);
     const outcome = await convertCaptures(
       taken.flatMap((message) => message.sources),
       ports,
@@ -98,6 +105,19 @@ export async function convertBatch(
     refused: taken.flatMap(({ messageId, refused }) => (failed.has(messageId) ? [] : refused)),
     error,
   };
+}
+
+/**
+ * Refuses captures that were restored from an archive and that the ledger may have forgotten: converting one that is in the table
+ * would double its rows.
+ */
+async function refuseForgotten(message: ReadMessage, ports: BatchPorts): Promise<void> {
+  for (const source of message.sources) {
+    if (source.restored !== true || !(await ports.isBeyondLedger(source))) continue;
+    const reason = `${source.capture} was restored, and is older than the ledger remembers (setting ledgerDays): if the table has no rows of it, "deltacap retry ${source.capture}" ingests it`;
+    message.sources = message.sources.filter((other) => other !== source);
+    message.refused = [...message.refused, reason];
+  }
 }
 
 /** Messages with a source that failed, also where another message's delivery of it stands for theirs. */

@@ -52,9 +52,15 @@ const rules: IntakeRules = {
   table: location,
   keyPattern: new KeyPattern(settings.keyPattern),
 };
+const DAY = 86_400_000;
 const deadLetters = { queueUrl: settings.captureDeadLetterUrl, limit: settings.messageBytes };
+const captures = new S3CaptureStore(clients.s3);
 const ports: BatchPorts = {
-  captures: new S3CaptureStore(clients.s3),
+  captures,
+  isBeyondLedger: async (source) => {
+    const uploadedMs = await captures.modifiedMs(source);
+    return uploadedMs !== null && uploadedMs < Date.now() - settings.ledgerDays * DAY;
+  },
   table: store,
   ledger: deployedLedger(clients, settings),
   decompressors: nodeDecompressors,

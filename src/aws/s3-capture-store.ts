@@ -60,6 +60,11 @@ export class S3CaptureStore implements CaptureStore {
     }
   }
 
+  /** Milliseconds since 1970 of the version's upload; null where it is not there. */
+  async modifiedMs(source: ObjectVersion): Promise<number | null> {
+    return (await this.#head(source))?.modifiedMs ?? null;
+  }
+
   async contentSha256(source: CaptureSource): Promise<string | null> {
     try {
       const { ETag, ChecksumSHA256, ChecksumType } = await this.#client.send(
@@ -167,10 +172,10 @@ export class S3CaptureStore implements CaptureStore {
   /** Null when there is no such version. */
   async #head(source: ObjectVersion): Promise<FoundVersion | null> {
     try {
-      const { ETag, ContentLength } = await this.#client.send(
+      const { ETag, ContentLength, LastModified } = await this.#client.send(
         new HeadObjectCommand({ Bucket: source.bucket, Key: source.key, ...versionOf(source) }),
       );
-      return { eTag: ETag?.replaceAll('"', ""), size: ContentLength };
+      return { eTag: ETag?.replaceAll('"', ""), size: ContentLength, modifiedMs: LastModified?.getTime() };
     } catch (error) {
       if (isNotFound(error)) return null;
       throw translated(error, `cannot look at s3://${source.bucket}/${source.key}`);
@@ -182,6 +187,7 @@ export class S3CaptureStore implements CaptureStore {
 interface FoundVersion {
   readonly eTag: string | undefined;
   readonly size: number | undefined;
+  readonly modifiedMs: number | undefined;
 }
 
 function described(found: FoundVersion | null): string {

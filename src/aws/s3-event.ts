@@ -74,7 +74,8 @@ function s3Record(record: unknown, rules: IntakeRules): Verdict {
     return { refused: `a record has the event version ${shown(record.eventVersion)}; 2.x is known` };
   }
   const name = String(record.eventName);
-  if (!/^(s3:)?ObjectCreated:/.test(name))
+  const isRestored = /^(s3:)?ObjectRestore:Completed$/.test(name);
+  if (!isRestored && !/^(s3:)?ObjectCreated:/.test(name))
     return { ignored: `the event ${shown(name)}: nothing was created` };
   const s3 = isFields(record.s3) ? record.s3 : {};
   const object = isFields(s3.object) ? s3.object : {};
@@ -88,6 +89,7 @@ function s3Record(record: unknown, rules: IntakeRules): Verdict {
       eTag: object.eTag,
       versionId: object.versionId,
       time: record.eventTime,
+      isRestored,
     },
     rules,
   );
@@ -96,7 +98,8 @@ function s3Record(record: unknown, rules: IntakeRules): Verdict {
 /** EventBridge does not encode keys. */
 function eventBridge(event: Fields, rules: IntakeRules): Verdict {
   if (event.source !== "aws.s3") return { refused: `an event is of ${shown(event.source)}, not of S3` };
-  if (event["detail-type"] !== "Object Created") {
+  const isRestored = event["detail-type"] === "Object Restore Completed";
+  if (!isRestored && event["detail-type"] !== "Object Created") {
     return { ignored: `the event ${shown(event["detail-type"])}: nothing was created` };
   }
   const detail = isFields(event.detail) ? event.detail : {};
@@ -109,6 +112,7 @@ function eventBridge(event: Fields, rules: IntakeRules): Verdict {
       eTag: object.etag,
       versionId: object["version-id"],
       time: event.time,
+      isRestored,
     },
     rules,
   );
@@ -121,6 +125,8 @@ interface NamedObject {
   readonly eTag: unknown;
   readonly versionId: unknown;
   readonly time: unknown;
+  /** It was uploaded before, and archived: it can be read again now. */
+  readonly isRestored: boolean;
 }
 
 function judged(named: NamedObject, rules: IntakeRules): Verdict {
@@ -159,7 +165,9 @@ function judged(named: NamedObject, rules: IntakeRules): Verdict {
       ...(versionId === "" ? {} : { versionId }),
       eTag,
       size,
-      ...(uploadedMs >= 0 ? { uploadedMs } : {}),
+      // A restored object was uploaded at another time.
+      ...(uploadedMs >= 0 && !named.isRestored ? { uploadedMs } : {}),
+      ...(named.isRestored ? { restored: true } : {}),
       vehicleId: rules.keyPattern.vehicleId(key),
     },
   };

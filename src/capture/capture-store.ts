@@ -14,6 +14,8 @@ export interface CaptureSource {
   readonly size: number;
   /** Milliseconds since 1970: when the upload was announced, where that is known. */
   readonly uploadedMs?: number;
+  /** True where it was announced because it was restored from an archive: it may have been uploaded long ago. */
+  readonly restored?: boolean;
   /** From the key by the key pattern; null where it does not match. */
   readonly vehicleId: string | null;
 }

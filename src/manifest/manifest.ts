@@ -15,7 +15,7 @@ export interface DataFile {
 }
 
 /** A capture whose rows are in the batch's files. */
-export interface ManifestSource extends Omit<CaptureSource, "vehicleId"> {
+export interface ManifestSource extends Omit<CaptureSource, "vehicleId" | "restored"> {
   readonly id: SourceId;
   /** Lower-case hex of the content's SHA-256, where the id is made from it instead of the eTag; absent otherwise. */
   readonly contentSha256?: string;

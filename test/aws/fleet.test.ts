@@ -132,6 +132,7 @@ async function convertAll(site: Site): Promise<void> {
     now: Date.now,
     newBatchId: randomUUID,
     manifestQueue: manifestQueue(site),
+    isBeyondLedger: async () => false,
     deadLetter: (body: string, reason: string) =>
       sendDeadLetter(clients.sqs, { queueUrl: queues.capturesDead, limit: MESSAGE_BYTES }, body, reason),
   };

@@ -119,6 +119,14 @@ describe("what S3 announces", () => {
     expect(s3(record({}, { eventName }))).toEqual(only);
   });
 
+  test("of an object that was restored from an archive, without a time of upload", () => {
+    const { uploadedMs: _, ...timeless } = source;
+    const expected = { ...only, sources: [{ ...timeless, restored: true }] };
+    expect(s3(record({}, { eventName: "ObjectRestore:Completed" }))).toEqual(expected);
+    expect(s3(record({}, { eventName: "s3:ObjectRestore:Completed" }))).toEqual(expected);
+    expect(parse(eventBridge({}, { "detail-type": "Object Restore Completed" }))).toEqual(expected);
+  });
+
   test("with its version, where the bucket keeps versions", () => {
     const versionId = "3HL4kqtJlcpXroDTDmjVBH40Nrjfkd";
     expect(s3(record({ versionId })).sources).toEqual([{ ...source, versionId }]);
@@ -213,7 +221,12 @@ describe("what needs no work is ignored", () => {
     ["a subscription", { Type: "SubscriptionConfirmation", SubscribeURL: "https://example.com" }],
     ["a deletion", { Records: [record({}, { eventName: "ObjectRemoved:DeleteMarkerCreated" })] }],
     ["an expiry", { Records: [record({}, { eventName: "LifecycleExpiration:Delete" })] }],
-    ["a restore", { Records: [record({}, { eventName: "ObjectRestore:Completed" })] }],
+    ["a restore that begins", { Records: [record({}, { eventName: "ObjectRestore:Post" })] }],
+    ["a restored copy that expires", { Records: [record({}, { eventName: "ObjectRestore:Delete" })] }],
+    [
+      "a restore that begins, through EventBridge",
+      eventBridge({}, { "detail-type": "Object Restore Initiated" }),
+    ],
     ["a deletion through EventBridge", eventBridge({}, { "detail-type": "Object Deleted" })],
     ["a folder marker", { Records: [record({ key: "car-1/", size: 0 })] }],
     ["Hadoop's folder marker", { Records: [record({ key: "car-1_%24folder%24", size: 0 })] }],

@@ -120,6 +120,9 @@ const expected: Readonly<Record<string, readonly Row[]>> = {
   "IP fragments, by the packet that they belong to": [{ ip_id: "77", fragments: "2", bytes: 1580 }],
   "TCP connections that were opened, and those that were reset": [{ dst_port: 443, opened: "1", reset: "1" }],
   "Packets that are damaged or that this table cannot read": [{ decode_status: "truncated", packets: "1" }],
+  "The newest source of each capture, where captures were ingested while they grew": [
+    { vehicle_id: "car-1" },
+  ],
 };
 
 test("docs/table.md has the queries below, and no other", () => {

@@ -39,6 +39,7 @@ beforeEach(() => {
     now: () => 1_772_352_000_000,
     newBatchId: () => `batch-${batches++}`,
     manifestQueue: { send: async (manifest) => void manifests.push(manifest) },
+    isBeyondLedger: async () => false,
     deadLetter: async (body, reason) => void deadLetters.push({ body, reason }),
   };
 });
@@ -126,4 +127,27 @@ test("a dead-letter queue that takes nothing costs only the message that belongs
   expect(outcome.error?.message).toContain("dead letter queue");
   expect(outcome.refused).toEqual([]);
   expect(manifests).toHaveLength(1);
+});
+
+describe("a capture that was restored from an archive", () => {
+  const restored = (source: CaptureSource) => {
+    const { messageId, body } = message("restored", source);
+    return { messageId, body: body.replace("ObjectCreated:Put", "ObjectRestore:Completed") };
+  };
+
+  test("is converted as if it had been uploaded", async () => {
+    expect(await deliver([restored(captures.put("car-1/a.pcap", CAPTURE))])).toEqual([]);
+    expect(manifests).toHaveLength(1);
+    expect(manifests[0]?.sources[0]).not.toHaveProperty("restored");
+  });
+
+  test("is refused where the ledger may have forgotten it: its rows could come twice", async () => {
+    const old = captures.put("car-1/old.pcap", CAPTURE);
+    ports = { ...ports, isBeyondLedger: async ({ key }) => key === old.key };
+    const uploaded = captures.put("car-1/uploaded.pcap", CAPTURE);
+    expect(await deliver([restored(old), message("uploaded", uploaded)])).toEqual([]);
+    expect(manifests.flatMap(({ sources }) => sources.map(({ key }) => key))).toEqual([uploaded.key]);
+    const reason = expect.stringContaining(`"deltacap retry ${old.capture}"`) as string;
+    expect(deadLetters).toMatchObject([{ reason }]);
+  });
 });

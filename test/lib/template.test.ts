@@ -285,17 +285,19 @@ describe("the notification", () => {
       QueueConfigurations: unknown[];
     };
     expect(QueueConfigurations).toMatchObject(
-      [".pcap", ".pcapng"].map((Value) => ({
-        Event: "s3:ObjectCreated:*",
-        Filter: {
-          S3Key: {
-            Rules: [
-              { Name: "prefix", Value: "upload/" },
-              { Name: "suffix", Value },
-            ],
+      ["s3:ObjectCreated:*", "s3:ObjectRestore:Completed"].flatMap((Event) =>
+        [".pcap", ".pcapng"].map((Value) => ({
+          Event,
+          Filter: {
+            S3Key: {
+              Rules: [
+                { Name: "prefix", Value: "upload/" },
+                { Name: "suffix", Value },
+              ],
+            },
           },
-        },
-      })),
+        })),
+      ),
     );
     const [policy] = resourcesOf(template, "AWS::SQS::QueuePolicy").find(([, { Properties }]) =>
       JSON.stringify(Properties).includes("s3.amazonaws.com"),

@@ -95,6 +95,7 @@ export class TestStack {
         sha256,
         newBatchId: randomUUID,
         manifestQueue: { send: async (manifest) => void manifests.push(manifest) },
+        isBeyondLedger: async () => false,
         deadLetter: () => Promise.resolve(),
       },
       converterDefaults,
