@@ -4,7 +4,7 @@ import type { DecodingRecord } from "./decoding-record.ts";
 import { decodeDoip, isCutDoip, isDoip } from "./doip.ts";
 import { setPayload, truncated } from "./fields.ts";
 import { decodePtp } from "./ptp.ts";
-import { beginsSomeip, decodeSomeip, isSomeip } from "./someip.ts";
+import { decodeSomeip, decodeSomeipPort, isSomeip } from "./someip.ts";
 
 /** What a UDP datagram carries, by its ports first; SOME/IP elsewhere only where the whole datagram is nothing else. */
 export function decodeDatagram(record: DecodingRecord, at: number, end: number): void {
@@ -46,9 +46,5 @@ function decodeConfigured(
     }
     if (isCutDoip(record, at, end)) truncated(record);
   }
-  if ((applications & Application.someip) !== 0 && beginsSomeip(record.bytes, at, end)) {
-    decodeSomeip(record, at, end);
-    return true;
-  }
-  return false;
+  return (applications & Application.someip) !== 0 && decodeSomeipPort(record, at, end, stream);
 }

@@ -1,5 +1,6 @@
 import type { DecodingRecord } from "./decoding-record.ts";
 import { malformed, setPayload, truncated, uint32 } from "./fields.ts";
+import { frameCheckLength } from "./frame-check.ts";
 import { DecodeStatus } from "./packet-record.ts";
 import { LinkType } from "./protocol-numbers.ts";
 
@@ -49,14 +50,18 @@ export function cutRecord(record: DecodingRecord): void {
   else malformed(record);
 }
 
-/** The record is an Ethernet frame, with `fcsLength` bytes of frame check sequence; its headers are the caller's to decode. */
+/**
+ * The record is an Ethernet frame of `length` bytes; its headers are the caller's to decode. `assumedFcs` bytes are its frame check
+ * sequence where the frame itself does not say.
+ */
 export function setEthernetRecord(
   record: DecodingRecord,
   at: number,
   length: number,
-  fcsLength: number,
+  assumedFcs: number,
 ): void {
   const present = Math.max(0, Math.min(length, record.capturedEnd - at));
+  const fcsLength = frameCheckLength(record.bytes, at, length, at + present, assumedFcs);
   record.linkType = LinkType.ethernet;
   record.originalLength = Math.max(0, length - fcsLength);
   record.capturedLength = Math.min(present, record.originalLength);

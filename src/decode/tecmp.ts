@@ -38,7 +38,7 @@ const CAN_FORM_ERRORS = 0x00f0;
 const CRC_ERROR = 0x2000;
 /** Beside the data type: records that a device is told to send, where the flag of a CRC error says to use the given CRC. */
 const REPLAYED = 0x1_0000;
-/** Ethernet records end in their frame check sequence. */
+/** Ethernet records end in their frame check sequence, unless a module leaves it out. */
 const FCS_LENGTH = 4;
 /** Of the last beacon, before the frame of 10BASE-T1S. */
 const BEACON_TIME_LENGTH = 8;

@@ -1,6 +1,6 @@
+import { crc32 } from "../decode/crc32.ts";
 import type { Watermark } from "../manifest/ledger.ts";
 import { type Action, parseActions } from "./actions.ts";
-import { crc32 } from "./crc32.ts";
 import { commitFileName, type LogStore } from "./log-store.ts";
 
 const utf8 = new TextEncoder();

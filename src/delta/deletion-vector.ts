@@ -1,7 +1,7 @@
+import { crc32 } from "../decode/crc32.ts";
 import { RejectedError } from "../errors.ts";
 import type { ObjectStore } from "../manifest/object-store.ts";
 import type { Add, DeletionVector } from "./actions.ts";
-import { crc32 } from "./crc32.ts";
 import { type DeletionVectorFile, deletionVectorPath } from "./deletion-vector-path.ts";
 import { readRoaringBitmap } from "./roaring-bitmap.ts";
 import { CONTAINER_ROWS, type RowSet } from "./row-set.ts";

@@ -124,3 +124,76 @@ test("a later fragment is not looked into", () => {
   const frame = ipv4({ protocol: 17, fragmentOffset: 1480 }, someip({}, data(4)));
   expect(decoded(frame, { linkType: 101 })).not.toHaveProperty("someipCount");
 });
+
+describe("magic cookies (PRS_SOMEIP_00154)", () => {
+  const cookie = (method: number) =>
+    someip({ service: 0xffff, method, client: 0xdead, session: 0xbeef, interfaceVersion: 1, messageType: 1 });
+
+  test.each([0x0000, 0x8000])("before the message, method 0x%s: the columns are the message's", (method) => {
+    const message = someip({ service: 7 }, data(4));
+    expect(overTcp(concatenated(cookie(method), cookie(method), message))).toMatchObject({
+      someipServiceId: 7,
+      someipCount: 3,
+      payloadLength: 4,
+    });
+    expect(overUdp(concatenated(cookie(method), message), SD_PORT)).toMatchObject({ someipServiceId: 7 });
+  });
+
+  test("alone are what the columns show", () => {
+    expect(overTcp(cookie(0))).toMatchObject({ someipServiceId: 0xffff, someipCount: 1 });
+  });
+});
+
+describe("on a port of SOME/IP", () => {
+  const wrong: [string, SomeipHeader][] = [
+    ["protocol version", { protocolVersion: 2 }],
+    ["message type", { messageType: 0x55 }],
+    ["return code of a request", { messageType: 0, returnCode: 1 }],
+    ["return code of a response", { messageType: 0x80, returnCode: 0x5f }],
+  ];
+
+  test.each(wrong)("a datagram with a wrong %s has its columns and is malformed", (_, header) => {
+    const payload = someip({ service: 7, ...header }, data(4));
+    const expected = { someipServiceId: 7, someipCount: 1, payloadLength: 4, decodeStatus: "malformed" };
+    expect(overUdp(payload, SD_PORT)).toMatchObject(expected);
+    expect(overTcp(payload, SD_PORT)).toMatchObject(expected);
+  });
+
+  test.each(wrong)(
+    "a TCP segment with a wrong %s whose length is not its own continues another one",
+    (_, header) => {
+      const row = overTcp(someip({ ...header, length: 100 }, data(4)), SD_PORT);
+      expect(row).not.toHaveProperty("someipServiceId");
+      expect(row).toMatchObject({ payloadLength: 20, decodeStatus: "ok" });
+    },
+  );
+
+  test.each([0, 7, 13, 4_000_000_000])("a datagram with the length %i contradicts itself", (length) => {
+    expect(overUdp(someip({ service: 7, length }, data(4)), SD_PORT)).toMatchObject({
+      someipServiceId: 7,
+      someipCount: 1,
+      decodeStatus: "malformed",
+    });
+  });
+
+  test("a second message of a datagram that breaks the rules is counted, and the datagram is malformed", () => {
+    const second = someip({ service: 8, protocolVersion: 0 }, data(4));
+    expect(overUdp(concatenated(someip({ service: 7 }, data(4)), second), SD_PORT)).toMatchObject({
+      someipServiceId: 7,
+      someipCount: 2,
+      decodeStatus: "malformed",
+    });
+  });
+
+  test("a datagram in fragments goes on: its length is right", () => {
+    const message = udp({ destination: SD_PORT, length: 200 }, someip({ service: 7, length: 184 }, data(20)));
+    const row = decoded(ipv4({ protocol: 17, moreFragments: true }, message), { linkType: 101 });
+    expect(row).toMatchObject({ someipServiceId: 7, decodeStatus: "ok" });
+  });
+
+  test("a header that the capture cut is truncated; one that TCP split is not", () => {
+    const whole = ipv4({ protocol: 17 }, udp({ destination: SD_PORT }, someip({}, data(4))));
+    expect(decoded(whole.subarray(0, 40), { linkType: 101 }).decodeStatus).toBe("truncated");
+    expect(overTcp(someip({}).subarray(0, 12), SD_PORT).decodeStatus).toBe("ok");
+  });
+});

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { crc32 } from "../../src/decode/crc32.ts";
 import type { DeletionVector } from "../../src/delta/actions.ts";
-import { crc32 } from "../../src/delta/crc32.ts";
 import { readDeletionVector, statedDeletedRows } from "../../src/delta/deletion-vector.ts";
 import { decodeZ85 } from "../../src/delta/z85.ts";
 import { RejectedError, TableRefusedError } from "../../src/errors.ts";
