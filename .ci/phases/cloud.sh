@@ -5,6 +5,7 @@ cloud_phase() {
   check 'conformance on moto' on_moto npx vitest run test/aws/conformance.test.ts
   check 'conformance and the fleet on ministack' on_ministack npx vitest run test/aws/conformance.test.ts test/aws/fleet.test.ts
   check 'deltalake and our committer on one table' on_moto npx vitest run test/aws/delta-rs --disable-console-intercept
+  check 'each request with each fault, as docs/reliability.md says' env DELTACAP_FAULT_MATRIX=all npx vitest run test/aws/fault-matrix.test.ts
   check 'each rule of exactly once, taken out, turns its test red' npx tsx test/rules/take-out.ts
 }
 

@@ -156,6 +156,16 @@ export class Bucket {
     this.#uploads.delete(id);
   }
 
+  /** Puts everything back as it is now, when the result is called. */
+  snapshot(): () => void {
+    const objects = [...this.#objects];
+    return () => {
+      this.#objects.clear();
+      this.#uploads.clear();
+      for (const [key, versions] of objects) this.#objects.set(key, versions);
+    };
+  }
+
   /** Uploads neither completed nor aborted: they cost money until a lifecycle rule removes them. */
   get openUploads(): number {
     return this.#uploads.size;
