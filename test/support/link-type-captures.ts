@@ -13,17 +13,19 @@ const with4 = (...header: number[]) => concatenated(Uint8Array.from(header), inn
 const with6 = (...header: number[]) => concatenated(Uint8Array.from(header), innerIpv6);
 const addresses = Array.from(frame.subarray(0, 12));
 
-/** PPI: `length` of the whole header, link type, and fields that nobody reads. */
-const ppi = (length: number, linkType: number, inner: Uint8Array) =>
+/** PPI: length of the whole header, link type; `fields` lie in it. */
+const ppi = (fields: Uint8Array, linkType: number, inner: Uint8Array) =>
   concatenated(
     little()
       .u8(0, 0)
-      .u16(length)
+      .u16(8 + fields.length)
       .u32(linkType)
-      .raw(data(length - 8))
+      .raw(fields)
       .build(),
     inner,
   );
+/** A spectrum map field without a sample. */
+const ppiField = little().u16(5, 8).raw(new Uint8Array(8)).build();
 const pktap = (linkType: number, inner: Uint8Array) =>
   concatenated(little().u32(108, 1, linkType).raw(new Uint8Array(96)).build(), inner);
 const ipnet = (family: number, inner: Uint8Array) =>
@@ -33,7 +35,10 @@ function nflog(family: number, inner: Uint8Array, order: ByteOrder = "little-end
   return concatenated(
     big().u8(family, 0).u16(0).build(),
     // NFULA_PACKET_HDR: the EtherType, the hook.
-    new Bytes(order).u16(8, 1).u8(0x86, 0xdd, 1, 0).build(),
+    new Bytes(order)
+      .u16(8, 1)
+      .raw(family === 2 ? [8, 0, 1, 0] : [0x86, 0xdd, 1, 0])
+      .build(),
     new Bytes(order).u16(4 + inner.length, 9).build(),
     inner,
     new Uint8Array(-inner.length & 3),
@@ -47,7 +52,7 @@ const toIp = (type: number, inner: Uint8Array) => concatenated(big().u16(type).b
 
 /** Outer headers that lead to one datagram from 10.0.0.1 or fd00::1, port 1111: every packet must show it. */
 export const linkTypeCaptures = [
-  { name: "ppi.pcap", linkType: 192, packets: [ppi(8, 1, frame), ppi(20, 1, frame)] },
+  { name: "ppi.pcap", linkType: 192, packets: [ppi(data(0), 1, frame), ppi(ppiField, 1, frame)] },
   { name: "pktap.pcap", linkType: 258, packets: [pktap(1, frame), pktap(101, innerIpv6)] },
   { name: "ipnet.pcap", linkType: 226, packets: [ipnet(2, innerIpv4), ipnet(26, innerIpv6)] },
   {

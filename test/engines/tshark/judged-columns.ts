@@ -42,6 +42,9 @@ const TECMP_ETHERNET = 0x80;
 const FCS_LENGTH = 4;
 const isEthernetRecord = (fields: Fields) => Number(all(fields, "tecmp.data_type")[0]) === TECMP_ETHERNET;
 
+/** EtherTypes of link layers without an Ethernet header. */
+const otherEtherTypes = ["llc.type", "chdlc.protocol", "fr.snaptype", "fr.chdlctype", "sll.gretype"];
+
 /** The time of a row in nanoseconds since 1970. */
 const nanoseconds = "epoch_us(ts)::HUGEINT * 1000 + ts_nanos";
 
@@ -69,10 +72,12 @@ export const judgedColumns: readonly JudgedColumn[] = [
   { column: "eth_dst", fields: ["eth.dst"], values: (fields) => all(fields, "eth.dst") },
   {
     column: "eth_type",
-    fields: ["eth.type", "vlan.etype"],
+    fields: ["eth.type", "vlan.etype", ...otherEtherTypes],
     values: (fields) => {
       const [own, ...inner] = all(fields, "eth.type").map(number);
-      return own === undefined ? [] : [...first(fields, "vlan.etype", "eth.type"), ...inner];
+      return own === undefined
+        ? first(fields, ...otherEtherTypes)
+        : [...first(fields, "vlan.etype", "eth.type"), ...inner];
     },
   },
   one("vlan_id", "vlan.id"),
