@@ -1,4 +1,5 @@
 import type { ParseArgsConfig } from "node:util";
+import type { Interruption } from "./interruption.ts";
 
 /** The exit codes of the contract: what scripts branch on. */
 export const ExitCode = {
@@ -27,6 +28,13 @@ export interface Terminal {
   draw(text: string): void;
   /** True when `err` is a terminal: progress is drawn only then. */
   readonly interactive: boolean;
+  /** What Ctrl-C and SIGTERM do. */
+  readonly interruption: Interruption;
+  /**
+   * Called before a command runs. `writes`: the command changes something, so it goes on when the reader of `out` goes away, and
+   * its output is dropped. Any other command ends then.
+   */
+  begin?(writes: boolean): void;
 }
 
 export type OptionValues = Readonly<Record<string, string | boolean | undefined>>;
@@ -39,6 +47,8 @@ export interface Command {
   /** The whole text of `deltacap NAME --help`. */
   readonly help: string;
   readonly options: NonNullable<ParseArgsConfig["options"]>;
+  /** True for a command that changes a table, a file or a stack. */
+  readonly writes?: true;
   /** Returns the exit code. Throws `UsageError` for arguments that make no sense. */
   run(positionals: readonly string[], options: OptionValues, terminal: Terminal): Promise<number>;
 }

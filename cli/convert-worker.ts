@@ -9,6 +9,8 @@ process.on("message", (request: ConvertRequest) => {
   void answer(request);
 });
 process.on("disconnect", () => process.exit());
+// Ctrl-C reaches all processes of the terminal; the parent decides, and finishes what is begun.
+process.on("SIGINT", () => {});
 
 async function answer({ table, sources }: ConvertRequest): Promise<void> {
   try {

@@ -63,9 +63,11 @@ export async function main(argv: readonly string[], raw: Terminal, open?: OpenSt
       terminal.out(command.help);
       return ExitCode.ok;
     }
+    raw.begin?.(command.writes === true);
     return await command.run(positionals, values, terminal);
   } catch (error) {
-    return explain(command, error, terminal);
+    // What a command says that was ended on the way is of no use.
+    return terminal.interruption.exitCode ?? explain(command, error, terminal);
   }
 }
 
@@ -90,6 +92,7 @@ function printing(terminal: Terminal): Terminal {
     err: (text) => terminal.err(printable(text)),
     draw: (text) => terminal.draw(text),
     interactive: terminal.interactive,
+    interruption: terminal.interruption,
   };
 }
 

@@ -16,6 +16,7 @@ export function downloadSettings(options: OptionValues, terminal: Terminal) {
     throw new UsageError(`--max-download ${text}: a number of megabytes is expected`);
   const progress = new Progress(terminal);
   return {
+    interruption: terminal.interruption,
     mostBytes: Number(text) * 1_000_000,
     onBytes: (copied: number, all: number) => {
       if (copied === all) progress.clear();

@@ -3,15 +3,17 @@ import { type FileHandle, open, realpath, rename, rm, stat } from "node:fs/promi
 import { basename, dirname, join } from "node:path";
 import { isNotFound, translated } from "../src/local/system-errors.ts";
 import { UsageError } from "./command.ts";
+import type { Interruption } from "./interruption.ts";
 
 /**
  * Makes the file `output` of what `write` appends. It is written beside it under a name of its own and renamed at the end: a failure
- * leaves what was there. Throws `UsageError` where the name is a folder's, a device's, or that of the file `input` (by whatever path),
+ * or a signal leaves what was there. Throws `UsageError` where the name is a folder's, a device's, or that of the file `input` (by whatever path),
  * `RetryableError` where the system refuses.
  */
 export async function writeOutput<Result>(
   output: string,
   input: string | null,
+  interruption: Interruption,
   write: (append: (bytes: Uint8Array) => Promise<void>) => Promise<Result>,
 ): Promise<Result> {
   const target = await targetOf(output, input);
@@ -21,6 +23,7 @@ export async function writeOutput<Result>(
   let file: FileHandle | null = await open(unfinished, "wx").catch((error: unknown) => {
     throw failed(error);
   });
+  const release = interruption.guard(() => rm(unfinished, { force: true }));
   try {
     const result = await write(async (bytes) => {
       await file?.writeFile(bytes).catch((error: unknown) => {
@@ -39,6 +42,8 @@ export async function writeOutput<Result>(
     await file?.close().catch(() => {});
     await rm(unfinished, { force: true });
     throw error;
+  } finally {
+    release();
   }
 }
 

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { ConditionalLogStore } from "../src/delta/conditional-log-store.ts";
 import type { LogStore } from "../src/delta/log-store.ts";
@@ -12,6 +13,7 @@ import type { ObjectStore } from "../src/manifest/object-store.ts";
 import { readAhead } from "../src/manifest/read-ahead.ts";
 import { UsageError } from "./command.ts";
 import { packetsOf } from "./duckdb.ts";
+import type { Interruption } from "./interruption.ts";
 import { readableFiles } from "./live-files.ts";
 import { existingTable } from "./local-table.ts";
 import { megabytes } from "./progress.ts";
@@ -57,6 +59,7 @@ export interface PacketsOptions {
   /** Bytes that may be copied from S3. */
   readonly mostBytes: number;
   readonly onBytes: (copied: number, all: number) => void;
+  readonly interruption: Interruption;
 }
 
 /** Files that are copied at once, and bytes of one read. */
@@ -77,8 +80,7 @@ export async function openPackets(
   const files = await readableFiles(log, options.capture);
   const adds = files.map(({ add }) => add);
   if (table.folder !== null) {
-    const connection = await packetsOf(table.folder, adds, store, snapshot.metadata);
-    return { connection, close: async () => connection.closeSync() };
+    return opened(await packetsOf(table.folder, adds, store, snapshot.metadata), options.interruption);
   }
   const bytes = files.reduce((sum, { size }) => sum + size, 0);
   if (bytes > options.mostBytes) {
@@ -87,7 +89,11 @@ export async function openPackets(
     );
   }
   const folder = await mkdtemp(join(tmpdir(), "deltacap-"));
-  const remove = () => rm(folder, { recursive: true, force: true });
+  const release = options.interruption.guard(() => rm(folder, { recursive: true, force: true }));
+  const remove = async () => {
+    await rm(folder, { recursive: true, force: true });
+    release();
+  };
   try {
     let copied = 0;
     const copy = (file: { path: string; size: number }) =>
@@ -96,11 +102,14 @@ export async function openPackets(
         options.onBytes(copied, bytes);
       });
     for await (const _ of readAhead(files, PARALLEL, copy));
-    const connection = await packetsOf(folder, adds, store, snapshot.metadata);
+    const { connection, close } = opened(
+      await packetsOf(folder, adds, store, snapshot.metadata),
+      options.interruption,
+    );
     return {
       connection,
       close: async () => {
-        connection.closeSync();
+        await close();
         await remove();
       },
     };
@@ -108,6 +117,34 @@ export async function openPackets(
     await remove();
     throw error;
   }
+}
+
+/** Milliseconds between two interruptions of a query. */
+const INTERRUPT_AGAIN = 20;
+
+/**
+ * A process that exits waits for the query that runs, for hours if need be. So a signal interrupts the query first, again and again
+ * until the command has closed the connection: an interruption between two queries has no effect on the next one.
+ */
+function opened(
+  connection: DuckDBConnection,
+  interruption: Interruption,
+): { readonly connection: DuckDBConnection; close(): Promise<void> } {
+  let isOpen = true;
+  const release = interruption.guard(async () => {
+    while (isOpen) {
+      connection.interrupt();
+      await setTimeout(INTERRUPT_AGAIN);
+    }
+  });
+  return {
+    connection,
+    close: async () => {
+      isOpen = false;
+      release();
+      connection.closeSync();
+    },
+  };
 }
 
 async function copyFile(

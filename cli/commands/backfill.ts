@@ -13,6 +13,7 @@ import { type DeployedStack, type OpenStack, stackOf, stackOptions, stackOptions
 
 export const backfill = (open: OpenStack): Command => ({
   name: "backfill",
+  writes: true,
   summary: "captures that are in S3 already sent through the pipeline",
   help: `Usage: deltacap backfill s3://bucket/prefix [--since DATE] [--limit N] [--dry-run] [--stack NAME] [--region NAME] [--json]
 

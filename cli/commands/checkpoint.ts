@@ -13,6 +13,7 @@ import type { OpenStack } from "../stack.ts";
 
 export const checkpoint = (open?: OpenStack): Command => ({
   name: "checkpoint",
+  writes: true,
   summary: "a checkpoint of a table's newest version, from which readers begin",
   help: `${maintenanceUsage("checkpoint", "[--json]")}
 

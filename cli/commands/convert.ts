@@ -19,6 +19,7 @@ import { count, megabytes } from "../progress.ts";
 
 export const convert: Command = {
   name: "convert",
+  writes: true,
   summary: "one capture into one Parquet file",
   help: `Usage: deltacap convert FILE -o OUT.parquet
 
@@ -41,7 +42,7 @@ table's partition). A damaged capture gives the packets before the damage, and e
       vehicleId: null,
       ingestedMs: Date.now(),
     };
-    const written = await writeOutput(output, path, (append) =>
+    const written = await writeOutput(output, path, terminal.interruption, (append) =>
       writeParquet(append, columns, new FileCaptureStore().open(source)),
     );
     if (written.damage !== null) {

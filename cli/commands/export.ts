@@ -16,12 +16,14 @@ import { type Command, ExitCode, onlyPositional, required, UsageError } from "..
 import { downloadHelp, downloadOptions, downloadSettings } from "../download.ts";
 import { openingFailed } from "../duckdb-errors.ts";
 import { quoted } from "../duckdb-types.ts";
+import type { Interruption } from "../interruption.ts";
 import { writeOutput } from "../output-file.ts";
 import { count } from "../progress.ts";
 import { openPackets, type ReadableTable, readableTable } from "../readable-table.ts";
 
 export const exportCapture: Command = {
   name: "export",
+  writes: true,
   summary: "a capture, written again from the table's rows",
   help: `Usage: deltacap export TABLE --capture URI -o OUT.pcap|OUT.pcapng [--source ID] [--max-download MB]
 
@@ -54,7 +56,7 @@ ${downloadHelp}
       const source = await sourceOf(connection, capture, options.source as string | undefined);
       const writer =
         format === ".pcap" ? new PcapWriter() : new PcapngWriter(await interfacesOf(connection, source));
-      const packets = await writeCapture(connection, source, output, writer);
+      const packets = await writeCapture(connection, source, output, writer, terminal.interruption);
       terminal.out(`${output}: ${count(packets)} packets\n`);
       return ExitCode.ok;
     } catch (error) {
@@ -140,8 +142,9 @@ async function writeCapture(
   source: string,
   output: string,
   writer: CaptureWriter,
+  interruption: Interruption,
 ): Promise<number> {
-  return await writeOutput(output, null, async (append) => {
+  return await writeOutput(output, null, interruption, async (append) => {
     let packets = 0;
     const rows = await connection.stream(
       `SELECT link_type, section_number, interface_id, interface_name, packet_comment, epoch_us(ts)::VARCHAR, ts_nanos,

@@ -23,6 +23,7 @@ name the vehicle. Captures of it that are uploaded from now on, or wait in a que
 
 export const forget = (open?: OpenStack): Command => ({
   name: "forget",
+  writes: true,
   summary: "a vehicle's rows, removed from a table",
   help: `${maintenanceUsage("forget", "--vehicle ID [--json]")}
 

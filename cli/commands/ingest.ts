@@ -34,6 +34,7 @@ const MAXIMUM_ROUNDS = 3;
 
 export const ingest: Command = {
   name: "ingest",
+  writes: true,
   summary: "captures (files, folders) into a Delta table in a local folder, each exactly once",
   help: `Usage: deltacap ingest PATH... --table DIR [--key-pattern P] [--jobs N] [--json]
 
@@ -49,8 +50,10 @@ there is none. What is in the table already is left out: running it again adds n
 Hidden files and folders are passed over, and so is the table's own folder. Offsets in a compressed capture are counted after
 decompression.
 
+Ctrl-C and SIGTERM: what is being converted is committed, then the command ends. Running it again goes on.
+
 Exit: 0 all was ingested, 1 captures were rejected or damaged, or could not be read as files (each is named), 2 wrong use,
-3 not the captures' fault.
+3 not the captures' fault, 130 or 143 interrupted by Ctrl-C or SIGTERM.
 `,
   options: {
     table: { type: "string" },
@@ -71,13 +74,20 @@ Exit: 0 all was ingested, 1 captures were rejected or damaged, or could not be r
     if (sources.length > 0 && sources.every(({ vehicleId }) => vehicleId === null))
       report.noVehicles(pattern);
     const converters = new Converters(folder, jobs, (result) => report.capture(result));
+    const { interruption } = terminal;
     try {
-      await ingestAll(sources, folder, converters, report);
+      await interruption.finishing(
+        () => report.interrupted(),
+        async () => {
+          await ingestAll(sources, folder, converters, report, () => interruption.exitCode !== null);
+          if (interruption.exitCode === null) report.checkpoint(await checkpointIfDue(folder));
+        },
+      );
     } finally {
       converters.close();
     }
-    report.checkpoint(await checkpointIfDue(folder));
-    return report.finish();
+    const code = report.finish();
+    return interruption.exitCode ?? code;
   },
 };
 
@@ -152,18 +162,19 @@ async function ingestAll(
   folder: string,
   converters: Converters,
   report: Report,
+  isInterrupted: () => boolean,
 ): Promise<void> {
   const again: ManifestSource[] = [];
   const committer = await localTable(folder).committer(again);
   report.version = committer.version;
   let remaining = sources;
-  for (let round = 0; remaining.length > 0; round++) {
+  for (let round = 0; remaining.length > 0 && !isInterrupted(); round++) {
     if (round === MAXIMUM_ROUNDS) {
       throw new RetryableError(
         `the files of ${remaining.length} captures vanished ${MAXIMUM_ROUNDS} times before they were committed: is a vacuum running on ${folder}?`,
       );
     }
-    for await (const { manifest } of converters.convert(batches(remaining))) {
+    for await (const { manifest } of converters.convert(batches(remaining, isInterrupted))) {
       if (manifest !== null) await commit(manifest, committer, report);
       report.version = committer.version;
     }
@@ -185,19 +196,24 @@ async function commit(manifest: Manifest, committer: Committer, report: Report):
   }
 }
 
-function* batches(sources: readonly CaptureSource[]): Iterable<CaptureSource[]> {
+/** None follows once the command was interrupted: what is begun is committed, and the rest is left to the next run. */
+function* batches(
+  sources: readonly CaptureSource[],
+  isInterrupted: () => boolean,
+): Iterable<CaptureSource[]> {
   let batch: CaptureSource[] = [];
   let bytes = 0;
   for (const source of sources) {
     if (batch.length > 0 && (batch.length >= BATCH_CAPTURES || bytes + source.size > BATCH_BYTES)) {
       yield batch;
+      if (isInterrupted()) return;
       batch = [];
       bytes = 0;
     }
     batch.push(source);
     bytes += source.size;
   }
-  if (batch.length > 0) yield batch;
+  if (batch.length > 0 && !isInterrupted()) yield batch;
 }
 
 interface Fault {
@@ -304,6 +320,13 @@ class Report {
     } else if (result.outcome === "written") {
       this.#event({ event: "checkpoint", version: result.version, files: result.files });
     }
+  }
+
+  interrupted(): void {
+    this.#progress.clear();
+    this.#terminal.err(
+      "interrupted: the captures that are being converted are committed first; a second signal ends the command at once\n",
+    );
   }
 
   finish(): number {

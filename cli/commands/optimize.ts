@@ -14,6 +14,7 @@ import type { OpenStack } from "../stack.ts";
 
 export const optimize = (open?: OpenStack): Command => ({
   name: "optimize",
+  writes: true,
   summary: "a table's small files rewritten into large, sorted ones",
   help: `${maintenanceUsage("optimize", "[--date YYYY-MM-DD] [--json]")}
 

@@ -13,6 +13,7 @@ const parts = ["converter", "committer"] as const;
 
 export const pause = (open: OpenStack): Command => ({
   name: "pause",
+  writes: true,
   summary: "a stack's pipeline stopped: uploads wait in its queues",
   help: `Usage: deltacap pause [--only converter|committer] [--stack NAME] [--region NAME] [--json]
 
@@ -30,6 +31,7 @@ ${stackOptionsHelp}
 
 export const resume = (open: OpenStack): Command => ({
   name: "resume",
+  writes: true,
   summary: "a paused pipeline goes on",
   help: `Usage: deltacap resume [--only converter|committer] [--stack NAME] [--region NAME] [--json]
 

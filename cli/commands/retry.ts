@@ -12,6 +12,7 @@ import { type DeployedStack, type OpenStack, stackOf, stackOptions, stackOptions
 
 export const retry = (open: OpenStack): Command => ({
   name: "retry",
+  writes: true,
   summary: "dead letters, or one capture, sent through the pipeline again",
   help: `Usage: deltacap retry --dead-letters [--stack NAME] [--region NAME] [--json]
        deltacap retry CAPTURE [--again] [--stack NAME] [--region NAME] [--json]

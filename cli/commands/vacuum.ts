@@ -14,6 +14,7 @@ const HOUR = 3_600_000;
 
 export const vacuum = (open?: OpenStack): Command => ({
   name: "vacuum",
+  writes: true,
   summary: "data files that no recent version refers to, deleted",
   help: `${maintenanceUsage("vacuum", "[--retention-hours N] [--delete] [--json]")}
 

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { Interruption } from "../../cli/interruption.ts";
 import { localTable } from "../../cli/local-table.ts";
 import { openPackets, readableTable } from "../../cli/readable-table.ts";
 import { PcapngWriter } from "../../src/capture/capture-writer.ts";
@@ -123,6 +124,7 @@ async function contentOf(table: string) {
   const { connection, close } = await openPackets(await readableTable(table), {
     mostBytes: 0,
     onBytes: () => {},
+    interruption: new Interruption(),
   });
   try {
     const result = await connection.runAndReadAll(

@@ -2,12 +2,13 @@ import { linkSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { UsageError } from "../../cli/command.ts";
+import { Interruption } from "../../cli/interruption.ts";
 import { writeOutput } from "../../cli/output-file.ts";
 import { RetryableError } from "../../src/errors.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const append = (output: string, input: string | null = null) =>
-  writeOutput(output, input, async (write) => await write(Buffer.from("new")));
+  writeOutput(output, input, new Interruption(), async (write) => await write(Buffer.from("new")));
 
 function place() {
   const folder = temporaryFolder();
@@ -63,7 +64,7 @@ test("files beside the output keep what they have, whatever they are called", as
 
 test("a failure leaves what was there, and no unfinished file", async () => {
   const { folder, input } = place();
-  const failing = writeOutput(input, null, async (write) => {
+  const failing = writeOutput(input, null, new Interruption(), async (write) => {
     await write(Buffer.from("half"));
     throw new RetryableError("the other half");
   });

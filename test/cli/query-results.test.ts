@@ -96,7 +96,7 @@ describe.each([true, false])("a result of a million rows, json %s", (json) => {
 
 test("a terminal has drained only when the reader of standard output has taken the text", async () => {
   const out = new PassThrough({ highWaterMark: 10 });
-  const terminal = terminalOn(out as unknown as NodeJS.WriteStream, process.stderr);
+  const terminal = terminalOn(out as unknown as NodeJS.WriteStream, process.stderr, () => {});
   terminal.out("more than ten characters");
   let drained = false;
   const waiting = terminal.drained().then(() => {

@@ -1,10 +1,12 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { main } from "../../cli/deltacap.ts";
 import { Cloud, type Visitor } from "../support/aws/cloud.ts";
 import { enterByShell } from "../support/aws/shell-environment.ts";
 import { jsonLines, TestStack } from "../support/aws/test-stack.ts";
 import { filling, pcap } from "../support/capture-builder.ts";
+import { RecordingTerminal } from "../support/command-line.ts";
 import { captureOf } from "../support/packets-world.ts";
 import { readPackets } from "../support/read-packets.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -41,6 +43,27 @@ describe("a table on S3 is read without writing anything, and without DynamoDB",
     expect(facts).toMatchObject({ version: 2, files: 2, rows: 2 });
     const operations = new Set(visitor.faults.requests.map(({ operation }) => operation));
     expect([...operations].sort()).toEqual(["s3:GetObject", "s3:HeadObject", "s3:ListObjectsV2"]);
+  });
+
+  test("by sql that a signal ends: the query is interrupted, and the copies are removed", async () => {
+    const folder = temporaryFolder();
+    vi.stubEnv("TMPDIR", folder);
+    const recording = new RecordingTerminal();
+    let copies: string[] | null = null;
+    const terminal = Object.assign(new RecordingTerminal(), {
+      interruption: recording.interruption,
+      err: recording.err,
+      out: () => {
+        if (copies !== null) return;
+        copies = readdirSync(folder);
+        void recording.interruption.arrived("SIGTERM");
+      },
+    });
+    const query = "select vehicle_id from packets; select count(*) from range(1000000) a, range(1000000) b";
+    expect(await main(["sql", table, query], terminal)).toBe(143);
+    expect(copies).toHaveLength(1);
+    expect(readdirSync(folder)).toEqual([]);
+    expect(recording.watched).not.toContain("failed");
   });
 
   test("by sql, over copies that are removed", async () => {

@@ -1,11 +1,13 @@
 import type { Terminal } from "../../cli/command.ts";
 import { main } from "../../cli/deltacap.ts";
+import { Interruption } from "../../cli/interruption.ts";
 
 /** A terminal that is a pipe, and keeps what it was told. */
 export class RecordingTerminal implements Terminal {
   written = "";
   watched = "";
   readonly interactive = false;
+  readonly interruption = new Interruption();
   readonly columns: number | null = null;
 
   // Bound: commands hand them on as plain functions.

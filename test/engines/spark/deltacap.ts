@@ -12,6 +12,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { main } from "../../../cli/deltacap.ts";
+import { Interruption } from "../../../cli/interruption.ts";
 import { localTable } from "../../../cli/local-table.ts";
 import { PcapngWriter } from "../../../src/capture/capture-writer.ts";
 import { packetTable } from "../../../src/columns/packet-table.ts";
@@ -49,7 +50,15 @@ async function obey(order: Order): Promise<object> {
   const out = (part: string) => {
     text += part;
   };
-  const terminal = { out, err: out, draw: out, interactive: false, columns: null, drained: async () => {} };
+  const terminal = {
+    out,
+    err: out,
+    draw: out,
+    interactive: false,
+    columns: null,
+    drained: async () => {},
+    interruption: new Interruption(),
+  };
   return { exit: await main(order.run, terminal), text };
 }
 
