@@ -35,9 +35,9 @@ const LIN_HEADER_LENGTH = 8;
 const FLEX_RAY_HEADER_LENGTH = 14;
 const ETHERNET_HEADER_LENGTH = 6;
 
-/** Any of these flags of a CAN payload, or this bit of its identifier, make it an error frame. */
+/** Any of these flags of a CAN payload make it an error frame. */
 const CAN_ERRORS = 0x03ff;
-const CAN_ID_ERROR = 0x2000_0000;
+/** Bits of the identifier's field; the one below them is reserved, though Linux has its error flag there. */
 const CAN_ID_REMOTE = 0x4000_0000;
 const CAN_ID_EXTENDED = 0x8000_0000;
 const STANDARD_ID_SHIFT = 18;
@@ -103,7 +103,7 @@ function decodeCanPayload(record: DecodingRecord, at: number, fd: 0 | 1): void {
   setCanId(record, canIdentifier(identifier));
   record.canFd = fd;
   record.canRemote = fd === 0 && (identifier & CAN_ID_REMOTE) !== 0 ? 1 : 0;
-  record.canError = (uint16(bytes, at) & CAN_ERRORS) !== 0 || (identifier & CAN_ID_ERROR) !== 0 ? 1 : 0;
+  record.canError = (uint16(bytes, at) & CAN_ERRORS) === 0 ? 0 : 1;
   record.canLength = bytes[at + 15]!;
   setRecordData(record, at + CAN_HEADER_LENGTH, record.canLength);
 }

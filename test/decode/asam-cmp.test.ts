@@ -108,6 +108,10 @@ describe("CAN and CAN FD", () => {
     expect(can({ id: 5, flags: 0x3c00 }, 8, CAN_FD)).toMatchObject([{ canError: false }]);
   });
 
+  test("the reserved bit of the identifier's field changes nothing", () => {
+    expect(can({ id: 0x2000_0000 + 5 })).toMatchObject([{ canId: 5, canError: false, canLength: 8 }]);
+  });
+
   test("a length beyond the message is malformed, as is a message without room for the header", () => {
     expect(can({ id: 5, length: 9 })).toMatchObject([
       { canLength: 9, payloadLength: 8, decodeStatus: "malformed" },
