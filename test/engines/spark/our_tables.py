@@ -26,7 +26,7 @@ ODD_NAME = "odd ä 5% +&=$ table"
 ODD_VEHICLE = "v ü%2F+&=$"
 VEHICLES = ["v1", "v2", ODD_VEHICLE]
 FORGOTTEN = "v2"
-DAYS = ["1899-12-31", "1969-12-31", "1970-01-01", "2026-01-02", "2026-01-03"]
+DAYS = ["1900-01-01", "1969-12-31", "1970-01-01", "2026-01-02", "2026-01-03"]
 
 
 FILTERS = [
@@ -39,7 +39,7 @@ FILTERS = [
     Filter("ts", "1970-01-01T00:00:00Z", "1970-01-02T00:00:00Z", "TIMESTAMP"),
     Filter("ts", "1969-12-31T00:00:10.5Z", "1969-12-31T23:59:59.999999Z", "TIMESTAMP"),
     # The very microseconds of a first and of a last packet: bounds are whole milliseconds.
-    Filter("ts", "1899-12-31T00:00:00.123456Z", "1899-12-31T00:00:00.123456Z", "TIMESTAMP"),
+    Filter("ts", "1900-01-01T00:00:00.123456Z", "1900-01-01T00:00:00.123456Z", "TIMESTAMP"),
     Filter("ts", "1969-12-31T00:00:59.123456Z", "1969-12-31T00:00:59.123456Z", "TIMESTAMP"),
     Filter("packet_number", 61, 1000),
     Filter("link_type", 200, 300),
@@ -168,7 +168,7 @@ def may_match(file: str, chosen: Filter, schema: pa.Schema) -> bool:
 def main(jars: str, folder: str) -> None:
     table = Table(jars, folder)
     try:
-        table.ordered("committed", create=table.path, columns=60)
+        table.ordered("committed", create=table.path, columns=64)
         for day in DAYS:
             for vehicle in VEHICLES:
                 for part in (1, 2):
