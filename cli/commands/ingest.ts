@@ -1,9 +1,7 @@
 import { stat } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
 import type { CaptureSource } from "../../src/capture/capture-store.ts";
 import { type CheckpointResult, checkpointTable } from "../../src/checkpoint-table.ts";
 import type { Committer } from "../../src/commit-manifests.ts";
-import type { CaptureResult } from "../../src/convert-captures.ts";
 import { listVersions } from "../../src/delta/snapshot.ts";
 import { RetryableError } from "../../src/errors.ts";
 import { fileSource, findFiles, type PassedOver } from "../../src/local/file-capture-store.ts";
@@ -11,18 +9,11 @@ import { isNotFound, translated } from "../../src/local/system-errors.ts";
 import { KeyPattern } from "../../src/manifest/key-pattern.ts";
 import type { Manifest, ManifestSource } from "../../src/manifest/manifest.ts";
 import { defaultKeyPattern, functionDefaults } from "../../src/settings.ts";
-import {
-  type Command,
-  ExitCode,
-  type OptionValues,
-  required,
-  type Terminal,
-  UsageError,
-} from "../command.ts";
+import { type Command, type OptionValues, required, UsageError } from "../command.ts";
 import { Converters } from "../converters.ts";
+import { IngestReport } from "../ingest-report.ts";
 import { localTable } from "../local-table.ts";
 import { requireThere } from "../paths.ts";
-import { oneLine } from "../printable.ts";
 import { count, Progress } from "../progress.ts";
 
 /** Captures converted and committed together: large enough for few versions, small enough to lose little to a crash. */
@@ -36,7 +27,7 @@ export const ingest: Command = {
   name: "ingest",
   writes: true,
   summary: "captures (files, folders) into a Delta table in a local folder, each exactly once",
-  help: `Usage: deltacap ingest PATH... --table DIR [--key-pattern P] [--jobs N] [--json]
+  help: `Usage: deltacap ingest PATH... --table DIR [--key-pattern P | --vehicle ID] [--jobs N] [--json]
 
 Reads every capture named, or found in the folders named, and adds its packets to the Delta table in DIR, which is made if
 there is none. What is in the table already is left out: running it again adds nothing.
@@ -44,6 +35,7 @@ there is none. What is in the table already is left out: running it again adds n
   --table DIR        the table's folder
   --key-pattern P    where a capture's path, relative to PATH, names its vehicle: literals, {vehicle_id} (one
                      segment), * and **; default ${defaultKeyPattern}
+  --vehicle ID       the vehicle of all captures, whatever their paths are
   --jobs N           processes that convert at once; default 1
   --json             one JSON event a line; the last one sums up
 
@@ -58,6 +50,7 @@ Exit: 0 all was ingested, 1 captures were rejected or damaged, or could not be r
   options: {
     table: { type: "string" },
     "key-pattern": { type: "string" },
+    vehicle: { type: "string" },
     jobs: { type: "string" },
     json: { type: "boolean" },
   },
@@ -65,14 +58,13 @@ Exit: 0 all was ingested, 1 captures were rejected or damaged, or could not be r
     const folder = required(options, "table", "DIR");
     if (paths.length === 0) throw new UsageError("PATH is missing: name captures, or folders of captures");
     const jobs = jobCount(options);
-    const pattern = keyPattern(options);
+    const vehicleOf = vehicleRule(options);
     await requireFolder(folder);
     const progress = new Progress(terminal);
-    const { sources, passedOver } = await findSources(paths, folder, pattern, progress);
-    const report = new Report(terminal, progress, options.json === true, sources.length);
+    const { sources, passedOver } = await findSources(paths, folder, vehicleOf, progress);
+    const report = new IngestReport(terminal, progress, options.json === true, sources.length);
     for (const found of passedOver) report.passedOver(found);
-    if (sources.length > 0 && sources.every(({ vehicleId }) => vehicleId === null))
-      report.noVehicles(pattern);
+    report.vehicles(sources, vehicleOf.description);
     const converters = new Converters(folder, jobs, (result) => report.capture(result));
     const { interruption } = terminal;
     try {
@@ -105,7 +97,7 @@ async function requireFolder(folder: string): Promise<void> {
 async function findSources(
   paths: readonly string[],
   leaveOut: string,
-  pattern: KeyPattern,
+  vehicleOf: VehicleRule,
   progress: Progress,
 ): Promise<{ readonly sources: CaptureSource[]; readonly passedOver: readonly PassedOver[] }> {
   for (const path of paths) await requireThere(path);
@@ -117,7 +109,7 @@ async function findSources(
       if (seen.has(file.path)) continue;
       seen.add(file.path);
       try {
-        sources.push(await fileSource(file, pattern));
+        sources.push(await fileSource(file, vehicleOf));
       } catch (error) {
         // One that cannot be read costs only itself.
         if (!(error instanceof RetryableError)) throw error;
@@ -149,9 +141,30 @@ function jobCount(options: OptionValues): number {
   return jobs;
 }
 
-function keyPattern(options: OptionValues): KeyPattern {
+/** How a capture's vehicle is found from its path relative to PATH. */
+interface VehicleRule {
+  vehicleId(key: string): string | null;
+  /** For a person. */
+  readonly description: string;
+}
+
+function vehicleRule(options: OptionValues): VehicleRule {
+  const { vehicle } = options;
+  const text = options["key-pattern"];
+  if (vehicle === undefined) {
+    const pattern = keyPattern(String(text ?? defaultKeyPattern));
+    return { vehicleId: (key) => pattern.vehicleId(key), description: `the key pattern ${pattern.text}` };
+  }
+  if (text !== undefined)
+    throw new UsageError("--vehicle and --key-pattern exclude each other: give one of them");
+  if (typeof vehicle !== "string" || vehicle === "")
+    throw new UsageError("--vehicle ID is empty: name the vehicle");
+  return { vehicleId: () => vehicle, description: "--vehicle" };
+}
+
+function keyPattern(text: string): KeyPattern {
   try {
-    return new KeyPattern(String(options["key-pattern"] ?? defaultKeyPattern));
+    return new KeyPattern(text);
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error));
   }
@@ -161,7 +174,7 @@ async function ingestAll(
   sources: readonly CaptureSource[],
   folder: string,
   converters: Converters,
-  report: Report,
+  report: IngestReport,
   isInterrupted: () => boolean,
 ): Promise<void> {
   const again: ManifestSource[] = [];
@@ -186,7 +199,7 @@ async function ingestAll(
     (await listVersions(localTable(folder).log, committer.version)).at(-1) ?? committer.version;
 }
 
-async function commit(manifest: Manifest, committer: Committer, report: Report): Promise<void> {
+async function commit(manifest: Manifest, committer: Committer, report: IngestReport): Promise<void> {
   for (const result of await committer.commit([manifest])) {
     if (result.outcome === "committed") report.committed(manifest, result.version);
     else if (result.outcome === "duplicate") report.committedByOthers(manifest);
@@ -214,179 +227,4 @@ function* batches(
     bytes += source.size;
   }
   if (batch.length > 0 && !isInterrupted()) yield batch;
-}
-
-interface Fault {
-  readonly capture: string;
-  readonly reason: string;
-  readonly offset: number;
-}
-
-/** What the user is told while it goes on and at the end. */
-class Report {
-  version: number | null = null;
-  readonly #terminal: Terminal;
-  readonly #progress: Progress;
-  readonly #json: boolean;
-  readonly #total: number;
-  readonly #rejected: Fault[] = [];
-  readonly #damaged: Fault[] = [];
-  readonly #passedOver: PassedOver[] = [];
-  readonly #failed: { capture: string; reason: string }[] = [];
-  #seen = 0;
-  #ingested = 0;
-  #duplicates = 0;
-  #empty = 0;
-  #packets = 0;
-  #packetsSeen = 0;
-
-  constructor(terminal: Terminal, progress: Progress, json: boolean, total: number) {
-    this.#terminal = terminal;
-    this.#progress = progress;
-    this.#json = json;
-    this.#total = total;
-  }
-
-  passedOver(found: PassedOver): void {
-    this.#passedOver.push(found);
-    this.#event({ event: "passed over", ...found });
-  }
-
-  /** It would be noticed only when somebody asks for a vehicle. */
-  noVehicles(pattern: KeyPattern): void {
-    this.#progress.clear();
-    this.#terminal.err(
-      `note: no capture's path matches the key pattern ${pattern.text}, so that vehicle_id is null in all rows: name as PATH the folder of the vehicles' folders, or give --key-pattern\n`,
-    );
-  }
-
-  capture(result: CaptureResult): void {
-    const { capture } = result.source;
-    this.#seen++;
-    switch (result.outcome) {
-      case "converted":
-        this.#packetsSeen += result.packets;
-        if (result.damage !== undefined) this.#damaged.push({ capture, ...reversed(result.damage) });
-        break;
-      case "duplicate":
-        this.#duplicates++;
-        if (result.known?.damage !== undefined) {
-          this.#damaged.push({ capture, ...reversed(result.known.damage) });
-        }
-        break;
-      case "rejected":
-        this.#rejected.push({ capture, reason: result.reason, offset: result.offset });
-        break;
-      case "empty":
-        this.#empty++;
-        break;
-      case "superseded":
-      case "gone":
-      case "failed":
-        this.#failed.push({ capture, reason: result.reason });
-        break;
-    }
-    this.#event(event(result));
-    this.#progress.show(
-      () =>
-        `${count(this.#seen)} of ${count(this.#total)} captures, ${count(this.#packetsSeen)} packets, version ${this.version ?? "none"}`,
-    );
-  }
-
-  committed(manifest: Manifest, version: number): void {
-    this.version = version;
-    this.#ingested += manifest.sources.length;
-    const packets = manifest.sources.reduce((sum, source) => sum + source.packets, 0);
-    this.#packets += packets;
-    const rows = manifest.files.reduce((sum, file) => sum + file.rows, 0);
-    const files = manifest.files.length;
-    this.#event({ event: "committed", version, captures: manifest.sources.length, files, rows, packets });
-  }
-
-  committedByOthers(manifest: Manifest): void {
-    this.#duplicates += manifest.sources.length;
-  }
-
-  sentBack(manifest: Manifest): void {
-    this.#seen -= manifest.sources.length;
-  }
-
-  /** Only what was written, or failed, is worth a line. */
-  checkpoint(result: CheckpointResult | { error: string }): void {
-    if ("error" in result) {
-      this.#event({ event: "checkpoint failed", reason: result.error });
-      this.#progress.clear();
-      this.#terminal.err(`the checkpoint failed, and the next run tries again: ${result.error}\n`);
-    } else if (result.outcome === "written") {
-      this.#event({ event: "checkpoint", version: result.version, files: result.files });
-    }
-  }
-
-  interrupted(): void {
-    this.#progress.clear();
-    this.#terminal.err(
-      "interrupted: the captures that are being converted are committed first; a second signal ends the command at once\n",
-    );
-  }
-
-  finish(): number {
-    this.#progress.clear();
-    if (this.#json) this.#terminal.out(`${JSON.stringify(this.#summary())}\n`);
-    else this.#print();
-    if (this.#failed.length > 0) return ExitCode.environment;
-    const faults = this.#rejected.length + this.#damaged.length + this.#passedOver.length;
-    return faults > 0 ? ExitCode.captures : ExitCode.ok;
-  }
-
-  #event(value: object): void {
-    if (this.#json) this.#terminal.out(`${JSON.stringify(value)}\n`);
-  }
-
-  #summary() {
-    return {
-      ingested: this.#ingested,
-      duplicates: this.#duplicates,
-      rejected: this.#rejected,
-      damaged: this.#damaged,
-      empty: this.#empty,
-      packets: this.#packets,
-      version: this.version,
-      ...(this.#passedOver.length === 0 ? {} : { passed_over: this.#passedOver }),
-      ...(this.#failed.length === 0 ? {} : { failed: this.#failed }),
-    };
-  }
-
-  #print(): void {
-    const out = (line: string) => this.#terminal.out(`${oneLine(line)}\n`);
-    for (const { path, reason } of this.#passedOver) out(`left out  ${path}: ${reason}`);
-    for (const { capture, reason, offset } of this.#rejected) {
-      out(`rejected  ${shown(capture)} at byte ${offset}: ${reason}`);
-    }
-    for (const { capture, reason, offset } of this.#damaged) {
-      // At byte 0 nothing was cut off: only the capture's clock was wrong.
-      if (offset === 0) out(`damaged   ${shown(capture)}: ${reason}; all its packets are in the table`);
-      else
-        out(
-          `damaged   ${shown(capture)} at byte ${offset}: ${reason}; the packets before it are in the table`,
-        );
-    }
-    for (const { capture, reason } of this.#failed) out(`failed    ${shown(capture)}: ${reason}`);
-    out(
-      `${count(this.#ingested)} captures ingested with ${count(this.#packets)} packets, ${count(this.#duplicates)} were in the table already, ${count(this.#rejected.length)} rejected, ${count(this.#damaged.length)} damaged, ${count(this.#empty)} empty${this.#passedOver.length === 0 ? "" : `, ${count(this.#passedOver.length)} left out`}; the table is at version ${this.version ?? "none"}`,
-    );
-  }
-}
-
-function reversed({ offset, reason }: { offset: number; reason: string }) {
-  return { reason, offset };
-}
-
-function event(result: CaptureResult): object {
-  const { source, id, outcome, ...rest } = result;
-  return { event: outcome, capture: source.capture, source_id: id, ...rest };
-}
-
-/** The path that the user knows. */
-function shown(capture: string): string {
-  return capture.startsWith("file:") ? fileURLToPath(capture) : capture;
 }

@@ -173,7 +173,10 @@ function refusal(error: unknown): string {
  * The file as a source: named by its URL, and by its content's SHA-256, so that a changed file is another source. Reads the
  * file once; memory holds one chunk.
  */
-export async function fileSource(file: FoundFile, pattern: KeyPattern): Promise<CaptureSource> {
+export async function fileSource(
+  file: FoundFile,
+  vehicles: Pick<KeyPattern, "vehicleId">,
+): Promise<CaptureSource> {
   const url = pathToFileURL(file.path).href;
   try {
     const { size, sha256 } = await contentOf(file.path);
@@ -183,7 +186,7 @@ export async function fileSource(file: FoundFile, pattern: KeyPattern): Promise<
       key: url,
       eTag: sha256,
       size,
-      vehicleId: pattern.vehicleId(file.key),
+      vehicleId: vehicles.vehicleId(file.key),
     };
   } catch (error) {
     throw translated(error, `cannot read ${file.path}`);

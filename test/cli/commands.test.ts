@@ -60,7 +60,8 @@ describe("ingest", () => {
     expect(first).toMatchObject({ code: 0, err: "" });
     const none = { rejected: [], damaged: [], empty: 0 };
     const { version, ...summary } = jsonLines(first.out).at(-1) ?? {};
-    expect(summary).toEqual({ ingested: 2, duplicates: 0, ...none, packets: 5 });
+    const vehicles = { vehicles: ["car-1"], vehicle_count: 1, without_vehicle: 0 };
+    expect(summary).toEqual({ ingested: 2, duplicates: 0, ...none, packets: 5, ...vehicles });
     const second = await deltacap("ingest", captures, "--table", table, "--json");
     expect(second.code).toBe(0);
     expect(jsonLines(second.out).at(-1)).toEqual({
@@ -69,7 +70,40 @@ describe("ingest", () => {
       ...none,
       packets: 0,
       version,
+      ...vehicles,
     });
+  });
+
+  test("names the vehicles, and says which option helps captures that have none", async () => {
+    const { captures, table, path } = place({ "a.pcap": nanoPcap });
+    writeFileSync(join(captures, "beside.pcapng"), pcapng);
+    const first = await deltacap("ingest", captures, "--table", table);
+    expect(first.out).toMatch(/^vehicles {2}car-1$/m);
+    expect(first.err).toContain("1 captures' paths do not match the key pattern {vehicle_id}/**");
+    expect(first.err).toContain("beside.pcapng");
+    expect(first.err).toContain("--vehicle");
+    const none = await deltacap("ingest", path("a.pcap"), "--table", `${table}-none`, "--json");
+    expect(none.err).toContain("no capture's path matches the key pattern");
+    expect(jsonLines(none.out).at(-1)).toMatchObject({ vehicles: [], vehicle_count: 0, without_vehicle: 1 });
+  });
+
+  test("--vehicle names the vehicle of all captures, whatever their paths are", async () => {
+    const { captures, table } = place({ "a.pcap": nanoPcap, "b.pcapng": pcapng });
+    const { err, out } = await deltacap("ingest", captures, "--table", table, "--vehicle", "car ü/7");
+    expect(err).toBe("");
+    expect(out).toMatch(/^vehicles {2}car ü\/7$/m);
+    const rows = await deltacap("sql", table, "select distinct vehicle_id from packets", "--json");
+    expect(jsonLines(rows.out)).toEqual([{ vehicle_id: "car ü/7" }]);
+  });
+
+  test.each([
+    [["--vehicle", ""], "--vehicle ID is empty"],
+    [["--vehicle", "a", "--key-pattern", "{vehicle_id}/**"], "exclude each other"],
+  ])("refuses %j", async (options, reason) => {
+    const { captures, table } = place({ "a.pcap": nanoPcap });
+    const { code, err } = await deltacap("ingest", captures, "--table", table, ...options);
+    expect(code).toBe(2);
+    expect(err).toContain(reason);
   });
 
   test("names rejected and damaged captures with reason and offset, again in a second run", async () => {

@@ -1,0 +1,210 @@
+import { fileURLToPath } from "node:url";
+import type { CaptureSource } from "../src/capture/capture-store.ts";
+import type { CheckpointResult } from "../src/checkpoint-table.ts";
+import type { CaptureResult } from "../src/convert-captures.ts";
+import type { PassedOver } from "../src/local/file-capture-store.ts";
+import type { Manifest } from "../src/manifest/manifest.ts";
+import { ExitCode, type Terminal } from "./command.ts";
+import { oneLine } from "./printable.ts";
+import { count, type Progress } from "./progress.ts";
+
+/** Vehicles that are named at the end. */
+const MAX_VEHICLES = 20;
+
+interface Fault {
+  readonly capture: string;
+  readonly reason: string;
+  readonly offset: number;
+}
+
+/** What `ingest` prints while it runs and at its end. */
+export class IngestReport {
+  version: number | null = null;
+  readonly #terminal: Terminal;
+  readonly #progress: Progress;
+  readonly #json: boolean;
+  readonly #total: number;
+  readonly #rejected: Fault[] = [];
+  readonly #damaged: Fault[] = [];
+  readonly #passedOver: PassedOver[] = [];
+  readonly #vehicles = new Set<string>();
+  #withoutVehicle = 0;
+  readonly #failed: { capture: string; reason: string }[] = [];
+  #seen = 0;
+  #ingested = 0;
+  #duplicates = 0;
+  #empty = 0;
+  #packets = 0;
+  #packetsSeen = 0;
+
+  constructor(terminal: Terminal, progress: Progress, json: boolean, total: number) {
+    this.#terminal = terminal;
+    this.#progress = progress;
+    this.#json = json;
+    this.#total = total;
+  }
+
+  passedOver(found: PassedOver): void {
+    this.#passedOver.push(found);
+    this.#event({ event: "passed over", ...found });
+  }
+
+  /** Captures without a vehicle would be noticed only when somebody asks for one. */
+  vehicles(sources: readonly CaptureSource[], rule: string): void {
+    const without: string[] = [];
+    for (const { capture, vehicleId } of sources) {
+      if (vehicleId === null) without.push(capture);
+      else this.#vehicles.add(vehicleId);
+    }
+    this.#withoutVehicle = without.length;
+    const [first] = without;
+    if (first === undefined) return;
+    const says =
+      without.length === sources.length
+        ? `no capture's path matches ${rule}, so vehicle_id is null in all rows`
+        : `${count(without.length)} captures' paths do not match ${rule}, so vehicle_id is null in their rows, as in those of ${shown(first)}`;
+    this.#progress.clear();
+    this.#terminal.err(
+      `note: ${says}: name as PATH the folder of the vehicles' folders, or give --vehicle or --key-pattern\n`,
+    );
+  }
+
+  capture(result: CaptureResult): void {
+    const { capture } = result.source;
+    this.#seen++;
+    switch (result.outcome) {
+      case "converted":
+        this.#packetsSeen += result.packets;
+        if (result.damage !== undefined) this.#damaged.push({ capture, ...reversed(result.damage) });
+        break;
+      case "duplicate":
+        this.#duplicates++;
+        if (result.known?.damage !== undefined) {
+          this.#damaged.push({ capture, ...reversed(result.known.damage) });
+        }
+        break;
+      case "rejected":
+        this.#rejected.push({ capture, reason: result.reason, offset: result.offset });
+        break;
+      case "empty":
+        this.#empty++;
+        break;
+      case "superseded":
+      case "gone":
+      case "failed":
+        this.#failed.push({ capture, reason: result.reason });
+        break;
+    }
+    this.#event(event(result));
+    this.#progress.show(
+      () =>
+        `${count(this.#seen)} of ${count(this.#total)} captures, ${count(this.#packetsSeen)} packets, version ${this.version ?? "none"}`,
+    );
+  }
+
+  committed(manifest: Manifest, version: number): void {
+    this.version = version;
+    this.#ingested += manifest.sources.length;
+    const packets = manifest.sources.reduce((sum, source) => sum + source.packets, 0);
+    this.#packets += packets;
+    const rows = manifest.files.reduce((sum, file) => sum + file.rows, 0);
+    const files = manifest.files.length;
+    this.#event({ event: "committed", version, captures: manifest.sources.length, files, rows, packets });
+  }
+
+  committedByOthers(manifest: Manifest): void {
+    this.#duplicates += manifest.sources.length;
+  }
+
+  sentBack(manifest: Manifest): void {
+    this.#seen -= manifest.sources.length;
+  }
+
+  /** Only what was written, or failed, is worth a line. */
+  checkpoint(result: CheckpointResult | { error: string }): void {
+    if ("error" in result) {
+      this.#event({ event: "checkpoint failed", reason: result.error });
+      this.#progress.clear();
+      this.#terminal.err(`the checkpoint failed, and the next run tries again: ${result.error}\n`);
+    } else if (result.outcome === "written") {
+      this.#event({ event: "checkpoint", version: result.version, files: result.files });
+    }
+  }
+
+  interrupted(): void {
+    this.#progress.clear();
+    this.#terminal.err(
+      "interrupted: the captures that are being converted are committed first; a second signal ends the command at once\n",
+    );
+  }
+
+  finish(): number {
+    this.#progress.clear();
+    if (this.#json) this.#terminal.out(`${JSON.stringify(this.#summary())}\n`);
+    else this.#print();
+    if (this.#failed.length > 0) return ExitCode.environment;
+    const faults = this.#rejected.length + this.#damaged.length + this.#passedOver.length;
+    return faults > 0 ? ExitCode.captures : ExitCode.ok;
+  }
+
+  #event(value: object): void {
+    if (this.#json) this.#terminal.out(`${JSON.stringify(value)}\n`);
+  }
+
+  #summary() {
+    return {
+      ingested: this.#ingested,
+      duplicates: this.#duplicates,
+      rejected: this.#rejected,
+      damaged: this.#damaged,
+      empty: this.#empty,
+      packets: this.#packets,
+      version: this.version,
+      vehicles: [...this.#vehicles].slice(0, MAX_VEHICLES),
+      vehicle_count: this.#vehicles.size,
+      without_vehicle: this.#withoutVehicle,
+      ...(this.#passedOver.length === 0 ? {} : { passed_over: this.#passedOver }),
+      ...(this.#failed.length === 0 ? {} : { failed: this.#failed }),
+    };
+  }
+
+  #print(): void {
+    const out = (line: string) => this.#terminal.out(`${oneLine(line)}\n`);
+    for (const { path, reason } of this.#passedOver) out(`left out  ${path}: ${reason}`);
+    for (const { capture, reason, offset } of this.#rejected) {
+      out(`rejected  ${shown(capture)} at byte ${offset}: ${reason}`);
+    }
+    for (const { capture, reason, offset } of this.#damaged) {
+      // At byte 0 nothing was cut off: only the capture's clock was wrong.
+      if (offset === 0) out(`damaged   ${shown(capture)}: ${reason}; all its packets are in the table`);
+      else
+        out(
+          `damaged   ${shown(capture)} at byte ${offset}: ${reason}; the packets before it are in the table`,
+        );
+    }
+    for (const { capture, reason } of this.#failed) out(`failed    ${shown(capture)}: ${reason}`);
+    if (this.#vehicles.size > 0) {
+      const names = [...this.#vehicles].slice(0, MAX_VEHICLES).join(", ");
+      const more =
+        this.#vehicles.size > MAX_VEHICLES ? ` and ${count(this.#vehicles.size - MAX_VEHICLES)} more` : "";
+      out(`vehicles  ${names}${more}`);
+    }
+    out(
+      `${count(this.#ingested)} captures ingested with ${count(this.#packets)} packets, ${count(this.#duplicates)} were in the table already, ${count(this.#rejected.length)} rejected, ${count(this.#damaged.length)} damaged, ${count(this.#empty)} empty${this.#passedOver.length === 0 ? "" : `, ${count(this.#passedOver.length)} left out`}; the table is at version ${this.version ?? "none"}`,
+    );
+  }
+}
+
+function reversed({ offset, reason }: { offset: number; reason: string }) {
+  return { reason, offset };
+}
+
+function event(result: CaptureResult): object {
+  const { source, id, outcome, ...rest } = result;
+  return { event: outcome, capture: source.capture, source_id: id, ...rest };
+}
+
+/** The path that the user knows. */
+function shown(capture: string): string {
+  return capture.startsWith("file:") ? fileURLToPath(capture) : capture;
+}
