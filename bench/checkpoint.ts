@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
-import { packetTable } from "../src/columns/packet-table.ts";
+import { fileColumns, packetTable } from "../src/columns/packet-table.ts";
 import type { Bounds } from "../src/columns/statistics.ts";
 import type { ColumnDefinition } from "../src/columns/table-schema.ts";
 import { writeCheckpoint } from "../src/delta/checkpoint-writer.ts";
@@ -29,7 +29,6 @@ const FIRST_FILES = 1_000;
 const NEXT_COMMITS = 100;
 const NEXT_FILES = 10;
 const SEED = 9;
-const fileColumns = packetTable.columns.filter(({ name }) => name !== packetTable.partitionColumn);
 const STEPS = ["first checkpoint", "next checkpoint", "snapshot", "file list"] as const;
 
 /** A log whose commits are made when they are read: `first` versions of many files each, and then `next` versions of few. */

@@ -1,10 +1,10 @@
 import { parseArgs } from "node:util";
 import { Frame } from "../src/capture/frame.ts";
 import { PacketBatch } from "../src/columns/packet-batch.ts";
+import { fileColumns } from "../src/columns/packet-table.ts";
 import type { RowGroup } from "../src/columns/row-group.ts";
 import { PacketDecoder } from "../src/decode/packet-decoder.ts";
 import { nodeParquetWriter } from "../src/node/parquet.ts";
-import { fileColumns } from "../src/parquet/parquet-file.ts";
 import type { ParquetWriterFactory } from "../src/parquet/parquet-writer.ts";
 import { parquetWasmWriter } from "../test/parquet/parquet-wasm-writer.ts";
 import { ethernetMix, Traffic, type TrafficMix, vehicleMix } from "../test/support/traffic.ts";

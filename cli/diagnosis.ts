@@ -2,7 +2,7 @@ import type { AccountResources, DynamoTableFacts } from "../src/aws/account-reso
 import { deployedLedger, deployedTable } from "../src/aws/deployed-table.ts";
 import { queueDepth } from "../src/aws/queue-depth.ts";
 import { packetTable } from "../src/columns/packet-table.ts";
-import { contradiction } from "../src/delta/commit-id.ts";
+import { contradiction } from "../src/delta/ledger-watermark.ts";
 import { requireWritable } from "../src/delta/protocol-gate.ts";
 import { loggedVersions, readSnapshot } from "../src/delta/snapshot.ts";
 import { requireIdentity } from "../src/delta/table-identity.ts";

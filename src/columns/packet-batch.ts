@@ -4,7 +4,7 @@ import { AddressBuilder, StringBuilder } from "./dictionary-builders.ts";
 import { NullColumns } from "./null-columns.ts";
 import { packetAppender } from "./packet-appender.ts";
 import { columnsByName, type GroupedColumn, type PacketColumns, packetColumns } from "./packet-columns.ts";
-import { packetTable } from "./packet-table.ts";
+import { fileColumns } from "./packet-table.ts";
 import type { Column, RowGroup } from "./row-group.ts";
 
 /** What all rows of one capture share. One object for all of them: a batch knows a capture by it. */
@@ -15,8 +15,6 @@ export interface CaptureColumns {
   /** Milliseconds since 1970: when the converter read the capture. */
   readonly ingestedMs: number;
 }
-
-const fileColumns = packetTable.columns.filter(({ name }) => name !== packetTable.partitionColumn);
 
 /**
  * Rows of the packets table being collected for one partition. Rows are appended and can be taken back from the end

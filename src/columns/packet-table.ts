@@ -153,3 +153,6 @@ function filtered<const Name extends string, const Type extends ColumnDefinition
 ) {
   return { name, type, meaning, statistics: true } as const;
 }
+
+/** Columns of the table's Parquet files: all but the partition column, which only the path holds. */
+export const fileColumns = packetTable.columns.filter(({ name }) => name !== packetTable.partitionColumn);

@@ -1,4 +1,5 @@
 import { type CaptureColumns, PacketBatch } from "../columns/packet-batch.ts";
+import { fileColumns } from "../columns/packet-table.ts";
 import { packetFolder } from "../columns/partition-folder.ts";
 import type { PacketRecord } from "../decode/packet-record.ts";
 import { type NewObject, ParquetFile, type WrittenFile } from "./parquet-file.ts";
@@ -300,7 +301,8 @@ export class PacketFiles {
   #newFile(date: string | null): ParquetFile {
     const { batchId, create, parquet } = this.#options;
     const number = String(this.#files++).padStart(5, "0");
-    return new ParquetFile(`${packetFolder(date)}/${batchId}-${number}.parquet`, date, parquet, create);
+    const path = `${packetFolder(date)}/${batchId}-${number}.parquet`;
+    return new ParquetFile(path, date, parquet, create, fileColumns);
   }
 }
 

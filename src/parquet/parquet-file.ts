@@ -1,4 +1,3 @@
-import { packetTable } from "../columns/packet-table.ts";
 import type { RowGroup } from "../columns/row-group.ts";
 import { type ColumnStatistics, FileStatistics } from "../columns/statistics.ts";
 import type { ColumnDefinition } from "../columns/table-schema.ts";
@@ -22,11 +21,6 @@ export interface WrittenFile {
   readonly statistics: readonly ColumnStatistics[];
 }
 
-/** The columns of the table's Parquet files: the partition column is in the path alone. */
-export const fileColumns = packetTable.columns.filter(
-  (column) => column.name !== packetTable.partitionColumn,
-);
-
 /** One Parquet file of the table on its way to the store, with its statistics. */
 export class ParquetFile {
   /** Bytes written so far. */
@@ -37,13 +31,12 @@ export class ParquetFile {
   readonly #writer: ParquetWriter;
   readonly #statistics: FileStatistics;
 
-  /** `columns`: where they are not those of the packets table. */
   constructor(
     path: string,
     date: string | null,
     parquet: ParquetWriterFactory,
     create: (path: string) => NewObject,
-    columns: readonly ColumnDefinition[] = fileColumns,
+    columns: readonly ColumnDefinition[],
   ) {
     this.#path = path;
     this.#date = date;

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { packetTable } from "../../src/columns/packet-table.ts";
+import { fileColumns, packetTable } from "../../src/columns/packet-table.ts";
 import type { RowGroup } from "../../src/columns/row-group.ts";
 import { PacketRecord } from "../../src/decode/packet-record.ts";
 import { type PacketFileLimits, PacketFiles, TooManyDatesError } from "../../src/parquet/packet-files.ts";
-import { fileColumns } from "../../src/parquet/parquet-file.ts";
 import { rowsOf } from "../support/column-values.ts";
 
 const wide: PacketFileLimits = {
