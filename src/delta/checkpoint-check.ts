@@ -1,5 +1,10 @@
 import type { RowGroupCheck } from "../parquet/nested-writer.ts";
-import { type ParquetFooter, parseFooter, type RowGroup, TRAILER_BYTES } from "../parquet/reader/footer.ts";
+import {
+  type ParquetFooter,
+  parseFooter,
+  type RowGroupMetadata,
+  TRAILER_BYTES,
+} from "../parquet/reader/footer.ts";
 import type { Action } from "./actions.ts";
 import { checkpointBatches } from "./checkpoint.ts";
 import { checkpointRow, checkpointSchema } from "./checkpoint-schema.ts";
@@ -13,7 +18,7 @@ import { TextDigest } from "./text-digest.ts";
  */
 export class CheckpointCheck {
   readonly #name: string;
-  readonly #rowGroups: RowGroup[] = [];
+  readonly #rowGroups: RowGroupMetadata[] = [];
   #written = new RowDigest();
 
   constructor(name: string) {
@@ -57,7 +62,7 @@ function footerOf(bytes: Uint8Array): ParquetFooter {
 }
 
 /** With the offsets that the row group has `by` bytes further on. */
-function moved({ rows, columns }: RowGroup, by: number): RowGroup {
+function moved({ rows, columns }: RowGroupMetadata, by: number): RowGroupMetadata {
   return { rows, columns: columns.map((chunk) => ({ ...chunk, dataPageOffset: chunk.dataPageOffset + by })) };
 }
 

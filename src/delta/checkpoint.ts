@@ -1,7 +1,7 @@
 import { TableRefusedError } from "../errors.ts";
 import type { ValueConverter } from "../parquet/reader/column-pages.ts";
 import { DamagedParquetError } from "../parquet/reader/damaged-parquet.ts";
-import type { RowGroup } from "../parquet/reader/footer.ts";
+import type { RowGroupMetadata } from "../parquet/reader/footer.ts";
 import { openParquet, type ParquetReader } from "../parquet/reader/parquet-reader.ts";
 import type { ParquetField } from "../parquet/reader/schema.ts";
 import { type Action, checkedAction, parseActions, type Sidecar } from "./actions.ts";
@@ -143,7 +143,7 @@ async function* parquetBatches(
  * Whether adds have statistics as a struct only (the table's property `delta.checkpoint.writeStatsAsJson` was false when
  * the checkpoint was written). Where each add has them as JSON too, the struct says the same and is not read.
  */
-function needsParsedStatistics({ columns }: RowGroup): boolean {
+function needsParsedStatistics({ columns }: RowGroupMetadata): boolean {
   const nulls = (name: string) =>
     columns.find(({ field }) => field.path.join(".") === name)?.statistics?.nullCount;
   const missing = nulls("add.stats");
@@ -157,7 +157,7 @@ function withStatistics(row: Record<string, unknown>): Record<string, unknown> {
 }
 
 /** As its statistics say. All but one of a large checkpoint's row groups hold files alone, and a request for each would be slow. */
-function holdsNullsOnly({ columns }: RowGroup, kinds: readonly string[]): boolean {
+function holdsNullsOnly({ columns }: RowGroupMetadata, kinds: readonly string[]): boolean {
   return columns.every(
     ({ field, statistics, values }) =>
       !kinds.includes(field.path[0] ?? "") || statistics?.nullCount === values,

@@ -27,7 +27,7 @@ export interface ColumnChunk {
   readonly statistics: ChunkStatistics | null;
 }
 
-export interface RowGroup {
+export interface RowGroupMetadata {
   readonly rows: number;
   /** In the order of the schema's columns. */
   readonly columns: readonly ColumnChunk[];
@@ -37,7 +37,7 @@ export interface ParquetFooter {
   readonly rows: number;
   /** Top-level columns. */
   readonly fields: readonly ParquetField[];
-  readonly rowGroups: readonly RowGroup[];
+  readonly rowGroups: readonly RowGroupMetadata[];
 }
 
 const MAGIC = 0x31_52_41_50;
@@ -77,7 +77,7 @@ export function footerLength(trailer: Uint8Array, size: number): number {
 export function parseFooter(bytes: Uint8Array, offset: number): ParquetFooter {
   const thrift = new ThriftReader(bytes, offset);
   const elements: ReturnType<typeof readSchemaElement>[] = [];
-  const rowGroups: RowGroup[] = [];
+  const rowGroups: RowGroupMetadata[] = [];
   const read: { rows: number | null; fields: ParquetField[] | null } = { rows: null, fields: null };
   let columns: ParquetField[] = [];
   thrift.root((field) => {
@@ -145,7 +145,7 @@ function count(thrift: ThriftReader, what: string): number {
   return value;
 }
 
-function readRowGroup(thrift: ThriftReader, fields: readonly ParquetField[]): RowGroup {
+function readRowGroup(thrift: ThriftReader, fields: readonly ParquetField[]): RowGroupMetadata {
   const columns: ColumnChunk[] = [];
   const read: { rows: number | null } = { rows: null };
   thrift.struct((field) => {
