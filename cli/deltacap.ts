@@ -1,4 +1,6 @@
 import { parseArgs } from "node:util";
+import { RejectedCaptureError } from "../src/capture/rejected-capture.ts";
+import { UnreadableFileError } from "../src/delta/data-file-reader.ts";
 import {
   CommitInDoubtError,
   GoneError,
@@ -7,6 +9,7 @@ import {
   SupersededError,
   TableRefusedError,
 } from "../src/errors.ts";
+import { DamagedParquetError } from "../src/parquet/reader/damaged-parquet.ts";
 import { engineInfo, SettingError } from "../src/settings.ts";
 import { type Command, ExitCode, type Terminal, UsageError } from "./command.ts";
 import { checkpoint } from "./commands/checkpoint.ts";
@@ -120,7 +123,12 @@ function explain(command: Command, error: unknown, terminal: Terminal): number {
     terminal.err(`deltacap ${command.name}: ${error.message}\n`);
     return ExitCode.usage;
   }
-  if (error instanceof RejectedError) {
+  if (
+    error instanceof RejectedError ||
+    error instanceof RejectedCaptureError ||
+    error instanceof UnreadableFileError ||
+    error instanceof DamagedParquetError
+  ) {
     terminal.err(`deltacap ${command.name}: ${error.message}\n`);
     return ExitCode.captures;
   }

@@ -4,12 +4,13 @@ import type { CaptureSource } from "./capture/capture-store.ts";
 import type { DecompressionLimits } from "./capture/decompress.ts";
 import type { Decompressors } from "./capture/decompressor.ts";
 import { readCapture } from "./capture/read-capture.ts";
+import { RejectedCaptureError } from "./capture/rejected-capture.ts";
 import { compareUtf8 } from "./columns/statistics.ts";
 import type { DecodeSettings } from "./decode/decode-settings.ts";
 import { PacketDecoder } from "./decode/packet-decoder.ts";
 import type { RecordSink } from "./decode/packet-record.ts";
 import { deltaStatistics } from "./delta/file-statistics.ts";
-import { GoneError, RejectedError, RetryableError, SupersededError } from "./errors.ts";
+import { GoneError, RetryableError, SupersededError } from "./errors.ts";
 import { type IdentifiedSource, type IdentifyPorts, identifySources } from "./manifest/identify-sources.ts";
 import type { Damage, Ledger, LedgerEntry } from "./manifest/ledger.ts";
 import type { DataFile, Manifest, ManifestSource } from "./manifest/manifest.ts";
@@ -286,7 +287,7 @@ function withUndated(
 function failureOf(
   error: unknown,
 ): OutcomeOnly<Extract<CaptureResult, { outcome: "rejected" | "superseded" | "gone" | "failed" }>> | null {
-  if (error instanceof RejectedError) {
+  if (error instanceof RejectedCaptureError) {
     return { outcome: "rejected", reason: error.message, offset: error.offset };
   }
   if (error instanceof SupersededError) return { outcome: "superseded", reason: error.message };

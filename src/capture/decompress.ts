@@ -1,5 +1,5 @@
-import { RejectedError } from "../errors.ts";
 import type { Decompressors } from "./decompressor.ts";
+import { RejectedCaptureError } from "./rejected-capture.ts";
 
 /** What a compressed capture may grow to: an object of a few kilobytes can hold gigabytes of nothing. */
 export interface DecompressionLimits {
@@ -22,7 +22,7 @@ const MAGIC_LENGTH = 4;
 
 /**
  * The capture's own bytes: gzip (RFC 1952) and zstd (RFC 8878) are told by their first bytes and unpacked, anything else
- * passes through. Throws `RejectedError` for a decompression bomb, and what the decompressor throws for damage.
+ * passes through. Throws `RejectedCaptureError` for a decompression bomb, and what the decompressor throws for damage.
  */
 export async function* decompressed(
   chunks: AsyncIterable<Uint8Array>,
@@ -58,13 +58,13 @@ export async function* decompressed(
 
 function checkBomb(bytes: number, compressedBytes: number, limits: DecompressionLimits): void {
   if (bytes > limits.decompressedBytes) {
-    throw new RejectedError(
+    throw new RejectedCaptureError(
       `decompression bomb: more than ${limits.decompressedBytes} bytes come out (setting decompressedBytes)`,
       bytes,
     );
   }
   if (bytes > limits.decompressedFloor && bytes > compressedBytes * limits.decompressionRatio) {
-    throw new RejectedError(
+    throw new RejectedCaptureError(
       `decompression bomb: ${bytes} bytes came out of ${compressedBytes}, and at most ${limits.decompressionRatio} for each are allowed (setting decompressionRatio)`,
       bytes,
     );

@@ -13,7 +13,7 @@ const SLICE = 256 * 1024;
 /**
  * Reads a whole capture, compressed or not, and gives its packets to `sink`. `pause` is awaited every 256 KiB of the capture
  * and at its end: there the caller can make room for what comes. Damage is a value; errors of the source, of `pause` and
- * `sink`, and `RejectedError` for a decompression bomb are thrown.
+ * `sink`, and `RejectedCaptureError` for a decompression bomb are thrown.
  */
 export function readCapture(
   chunks: AsyncIterable<Uint8Array>,

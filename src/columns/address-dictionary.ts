@@ -1,5 +1,4 @@
 import { giveBack } from "../capture/give-back.ts";
-import { uint32 } from "../decode/fields.ts";
 import { ipv4Text, ipv6Text, macText } from "./address-text.ts";
 
 /** Words a key takes: the address's length and up to 16 bytes of it. */
@@ -149,6 +148,8 @@ function mix(hash: number, word: number): number {
 }
 
 function addressText(bytes: Uint8Array, offset: number, length: number): string {
-  if (length === 4) return ipv4Text(uint32(bytes, offset));
+  if (length === 4) {
+    return ipv4Text(new DataView(bytes.buffer, bytes.byteOffset).getUint32(offset));
+  }
   return length === 6 ? macText(bytes, offset) : ipv6Text(bytes, offset);
 }

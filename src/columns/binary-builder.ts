@@ -1,5 +1,5 @@
 import { giveBack } from "../capture/give-back.ts";
-import { ABSENT } from "../decode/packet-record.ts";
+import { ABSENT } from "./absent.ts";
 import { int8Room, int32Room } from "./array-room.ts";
 import type { ColumnBuilder } from "./column-builder.ts";
 import type { Column } from "./row-group.ts";

@@ -1,5 +1,5 @@
 import { giveBack } from "../capture/give-back.ts";
-import { ABSENT } from "../decode/packet-record.ts";
+import { ABSENT } from "./absent.ts";
 import { AddressDictionary } from "./address-dictionary.ts";
 import { int32Room } from "./array-room.ts";
 import type { ColumnBuilder } from "./column-builder.ts";

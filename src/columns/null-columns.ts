@@ -1,4 +1,4 @@
-import { ABSENT } from "../decode/packet-record.ts";
+import { ABSENT } from "./absent.ts";
 import type { Column } from "./row-group.ts";
 import type { ColumnType } from "./table-schema.ts";
 

@@ -1,4 +1,4 @@
-import { ABSENT } from "../decode/packet-record.ts";
+import { ABSENT } from "./absent.ts";
 import { int8Room, int32Room, int64Room } from "./array-room.ts";
 import type { ColumnBuilder } from "./column-builder.ts";
 import type { Column } from "./row-group.ts";

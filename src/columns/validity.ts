@@ -1,4 +1,4 @@
-import { ABSENT } from "../decode/packet-record.ts";
+import { ABSENT } from "./absent.ts";
 import type { Validity } from "./row-group.ts";
 
 /*

@@ -1,6 +1,6 @@
 /**
- * Returns the CRC-32 of zip and Ethernet (reflected polynomial EDB88320) over the bytes `from` to `to`, as an unsigned number:
- * what `java.util.zip.CRC32` returns.
+ * Returns the CRC-32 of zip and Ethernet (reflected polynomial EDB88320) over the bytes `from` to `to`, as an unsigned
+ * number.
  */
 export function crc32(bytes: Uint8Array, from = 0, to = bytes.length): number {
   let crc = 0xffff_ffff;

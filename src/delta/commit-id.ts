@@ -1,5 +1,5 @@
-import { crc32 } from "../decode/crc32.ts";
 import type { Action } from "./actions.ts";
+import { crc32 } from "./crc32.ts";
 
 const utf8 = new TextEncoder();
 /** Longer ones than a UUID with some prefix are somebody else's idea: a watermark stays small. */

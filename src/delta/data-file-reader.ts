@@ -1,7 +1,7 @@
 import type { Column } from "../columns/row-group.ts";
 import { RowGroupBuilder, type SparseRowGroup } from "../columns/row-group-builder.ts";
 import type { ColumnDefinition } from "../columns/table-schema.ts";
-import { RejectedError, TableRefusedError } from "../errors.ts";
+import { TableRefusedError } from "../errors.ts";
 import type { ObjectStore } from "../manifest/object-store.ts";
 import type { ChunkBytes } from "../parquet/reader/column-pages.ts";
 import { DamagedParquetError } from "../parquet/reader/damaged-parquet.ts";
@@ -10,17 +10,19 @@ import type { PageDecompressors } from "../parquet/reader/page-decompressors.ts"
 import { openParquet, type ParquetReader } from "../parquet/reader/parquet-reader.ts";
 import type { Add } from "./actions.ts";
 import { ColumnDecoder, physicalTypeOf, valueConverter } from "./column-decoder.ts";
+import { DamagedVectorError } from "./damaged-vector.ts";
 import { readDeletionVector } from "./deletion-vector.ts";
 import { objectPath } from "./object-path.ts";
 import { isAllNull, type RowGroupSummary, rowGroupSummary } from "./row-group-summary.ts";
 import type { RowSet, RowSpan } from "./row-set.ts";
 
 /** A file that cannot be read as one of the table's: others can go on without it. */
-export class UnreadableFileError extends RejectedError {
+export class UnreadableFileError extends Error {
+  override readonly name = "UnreadableFileError";
   readonly path: string;
 
   constructor(path: string, problem: string, options?: ErrorOptions) {
-    super(`${path} ${problem}`, 0, options);
+    super(`${path} ${problem}`, options);
     this.path = path;
   }
 }
@@ -178,7 +180,7 @@ async function deletedRows(
   try {
     return await readDeletionVector(table, file, rows);
   } catch (error) {
-    if (!(error instanceof RejectedError || error instanceof TableRefusedError)) throw error;
+    if (!(error instanceof DamagedVectorError || error instanceof TableRefusedError)) throw error;
     const problem = `has a deletion vector that cannot be read: ${error.message}`;
     throw new UnreadableFileError(objectPath(file.path), problem, { cause: error });
   }

@@ -1,7 +1,7 @@
-import { crc32 } from "../decode/crc32.ts";
-import { RejectedError } from "../errors.ts";
 import type { ObjectStore } from "../manifest/object-store.ts";
 import type { Add, DeletionVector } from "./actions.ts";
+import { crc32 } from "./crc32.ts";
+import { DamagedVectorError } from "./damaged-vector.ts";
 import { type DeletionVectorFile, deletionVectorPath } from "./deletion-vector-path.ts";
 import { readRoaringBitmap } from "./roaring-bitmap.ts";
 import { CONTAINER_ROWS, type RowSet } from "./row-set.ts";
@@ -42,7 +42,7 @@ export function statedDeletedRows({ deletionVector }: Pick<Add, "deletionVector"
  * protocol, "Deletion Vectors"). One request, two for a vector far behind others in its file; memory as its bytes, of which
  * there are no more than `rows` need.
  *
- * Throws `RejectedError` for a vector that is gone, damaged, not of this file, or not in the table's folder; and
+ * Throws `DamagedVectorError` for a vector that is gone, damaged, not of this file, or not in the table's folder; and
  * `TableRefusedError` for a way of storing it that is not known.
  */
 export async function readDeletionVector(
@@ -55,7 +55,7 @@ export async function readDeletionVector(
   const cardinality = naturalNumber(deletionVector, "cardinality");
   const limit = Math.min(MAXIMUM_BYTES, MAXIMUM_CONTAINER_BYTES * Math.ceil((rows + 1) / CONTAINER_ROWS));
   if (size < MAGIC_BYTES || size > limit) {
-    throw new RejectedError(`it has ${size} bytes, and for ${rows} rows 4 to ${limit} are allowed`);
+    throw new DamagedVectorError(`it has ${size} bytes, and for ${rows} rows 4 to ${limit} are allowed`);
   }
   const file = deletionVectorPath(deletionVector, path);
   const bytes =
@@ -63,10 +63,10 @@ export async function readDeletionVector(
       ? inlineVector(deletionVector.pathOrInlineDv, size)
       : await storedVector(table, file, { size, offset: offsetOf(deletionVector) });
   const magic = view(bytes).getUint32(0, true);
-  if (magic !== MAGIC) throw new RejectedError(`it begins with ${magic}, and must with ${MAGIC}`);
+  if (magic !== MAGIC) throw new DamagedVectorError(`it begins with ${magic}, and must with ${MAGIC}`);
   const deleted = readRoaringBitmap(bytes.subarray(MAGIC_BYTES), rows);
   if (deleted.count !== cardinality) {
-    throw new RejectedError(`it has ${deleted.count} rows, and the log says ${cardinality}`);
+    throw new DamagedVectorError(`it has ${deleted.count} rows, and the log says ${cardinality}`);
   }
   return deleted;
 }
@@ -74,7 +74,7 @@ export async function readDeletionVector(
 function naturalNumber(vector: DeletionVector, name: "sizeInBytes" | "cardinality" | "offset"): number {
   const value = vector[name];
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
-  throw new RejectedError(`its ${name} is ${String(value)}, and must be a natural number`);
+  throw new DamagedVectorError(`its ${name} is ${String(value)}, and must be a natural number`);
 }
 
 function offsetOf(vector: DeletionVector): number {
@@ -85,7 +85,7 @@ function offsetOf(vector: DeletionVector): number {
 function inlineVector(text: string, size: number): Uint8Array {
   const bytes = text.length === 5 * Math.ceil(size / 4) ? decodeZ85(text) : null;
   if (bytes === null)
-    throw new RejectedError(`its ${text.length} characters are not ${size} bytes in Base85`);
+    throw new DamagedVectorError(`its ${text.length} characters are not ${size} bytes in Base85`);
   return bytes.subarray(0, size);
 }
 
@@ -95,7 +95,7 @@ async function storedVector(
   { size, offset }: { readonly size: number; readonly offset: number },
 ): Promise<Uint8Array> {
   if (isAbsolute) {
-    throw new RejectedError(
+    throw new DamagedVectorError(
       `it lies at ${path}, which may be outside of the table's folder: run Spark's REORG TABLE ... APPLY (PURGE)`,
     );
   }
@@ -104,17 +104,23 @@ async function storedVector(
   const bytes = await readExactly(table, path, start, end);
   const head = start === 0 ? bytes : await readExactly(table, path, 0, 1);
   if (head[0] !== FILE_VERSION) {
-    throw new RejectedError(`its file ${path} is of version ${head[0]}, and only ${FILE_VERSION} is known`);
+    throw new DamagedVectorError(
+      `its file ${path} is of version ${head[0]}, and only ${FILE_VERSION} is known`,
+    );
   }
   const found = view(bytes).getUint32(offset - start);
   if (found !== size) {
-    throw new RejectedError(`at ${offset} in ${path} are ${found} bytes of it, and the log says ${size}`);
+    throw new DamagedVectorError(
+      `at ${offset} in ${path} are ${found} bytes of it, and the log says ${size}`,
+    );
   }
   const first = offset - start + LENGTH_BYTES;
   const vector = bytes.subarray(first, first + size);
   const checksum = view(bytes).getUint32(first + size);
   if (checksum !== crc32(vector)) {
-    throw new RejectedError(`its bytes at ${offset} in ${path} are not those of their checksum ${checksum}`);
+    throw new DamagedVectorError(
+      `its bytes at ${offset} in ${path} are not those of their checksum ${checksum}`,
+    );
   }
   return vector;
 }
@@ -126,9 +132,9 @@ async function readExactly(
   end: number,
 ): Promise<Uint8Array> {
   const bytes = await table.read(path, { start, length: end - start });
-  if (bytes === null) throw new RejectedError(`its file ${path} is gone`);
+  if (bytes === null) throw new DamagedVectorError(`its file ${path} is gone`);
   if (bytes.length === end - start) return bytes;
-  throw new RejectedError(
+  throw new DamagedVectorError(
     `its file ${path} ends at ${start + bytes.length}, and the log says ${end} or behind`,
   );
 }

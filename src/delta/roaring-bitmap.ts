@@ -1,4 +1,4 @@
-import { RejectedError } from "../errors.ts";
+import { DamagedVectorError } from "./damaged-vector.ts";
 import { CONTAINER_ROWS, type RowContainer, RowSet } from "./row-set.ts";
 
 /** Cookies of a 32-bit bitmap without runs, and (in its lower half) of one with some: RoaringFormatSpec, "Cookie header". */
@@ -17,7 +17,7 @@ const BUCKET_ROWS = 0x1_0000_0000;
  * protocol, "Deletion Vector Format"), all less than `rows`. The set refers to `bytes`.
  *
  * Everything is checked before it is used: order and bounds of each value, counts, lengths. Cost and memory are those of the
- * bytes. Throws `RejectedError`, with the offset in `bytes`, for anything else than such a bitmap and nothing behind it.
+ * bytes. Throws `DamagedVectorError`, with the offset in `bytes`, for anything else than such a bitmap and nothing behind it.
  */
 export function readRoaringBitmap(bytes: Uint8Array, rows: number): RowSet {
   const input = new Input(bytes);
@@ -155,7 +155,7 @@ class Input {
     return uint16(bytes, 0) + uint16(bytes, 2) * 0x1_0000;
   }
 
-  wrong(problem: string): RejectedError {
-    return new RejectedError(`byte ${this.at} of the bitmap: ${problem}`, this.at);
+  wrong(problem: string): DamagedVectorError {
+    return new DamagedVectorError(`byte ${this.at} of the bitmap: ${problem}`);
   }
 }

@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import type { DecompressionLimits } from "../../src/capture/decompress.ts";
 import { decompressed } from "../../src/capture/decompress.ts";
 import { readCapture } from "../../src/capture/read-capture.ts";
-import { RejectedError, SupersededError } from "../../src/errors.ts";
+import { RejectedCaptureError } from "../../src/capture/rejected-capture.ts";
+import { SupersededError } from "../../src/errors.ts";
 import { nodeDecompressors } from "../../src/node/compression.ts";
 import { concatenated, emptyPackets, filling, PcapMagic, pcap } from "../support/capture-builder.ts";
 import { captureFixtures, smallPcap } from "../support/capture-fixtures.ts";
@@ -126,7 +127,7 @@ describe("decompression bombs", () => {
     const bomb = gzipSync(concatenated(pcap({}, []), emptyPackets(16 * MiB)), { level: 9 });
     let packets = 0;
     const reading = readCapture(inChunks(bomb), nodeDecompressors, () => packets++, limits);
-    await expect(reading).rejects.toThrow(RejectedError);
+    await expect(reading).rejects.toThrow(RejectedCaptureError);
     await expect(reading).rejects.toThrow(
       /decompression bomb: \d+ bytes came out of \d+, and at most 200 for each/,
     );
@@ -140,7 +141,7 @@ describe("decompression bombs", () => {
     const chunk = concatenated(head, filling(2 * MiB));
     let packets = 0;
     const reading = readCapture(inChunks(chunk), nodeDecompressors, () => packets++, limits);
-    await expect(reading).rejects.toThrow(RejectedError);
+    await expect(reading).rejects.toThrow(RejectedCaptureError);
     expect(packets).toBeLessThan((5 * MiB) / 16);
   });
 

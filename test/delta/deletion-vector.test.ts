@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { crc32 } from "../../src/decode/crc32.ts";
 import type { DeletionVector } from "../../src/delta/actions.ts";
+import { crc32 } from "../../src/delta/crc32.ts";
+import { DamagedVectorError } from "../../src/delta/damaged-vector.ts";
 import { readDeletionVector, statedDeletedRows } from "../../src/delta/deletion-vector.ts";
 import { decodeZ85 } from "../../src/delta/z85.ts";
-import { RejectedError, TableRefusedError } from "../../src/errors.ts";
+import { TableRefusedError } from "../../src/errors.ts";
 import { inlineVector, randomRows, vectorBytes, vectorFile, z85 } from "../support/deletion-vectors.ts";
 import { MemoryObjectStore } from "../support/memory-object-store.ts";
 import { Random, testSeed } from "../support/random.ts";
@@ -105,7 +106,7 @@ describe("a deletion vector is refused", () => {
   ])("%s", async (_, descriptor, reason) => {
     const reading = rowsOf(new MemoryObjectStore(), descriptor);
     await expect(reading).rejects.toThrow(reason);
-    await expect(reading).rejects.toThrow(RejectedError);
+    await expect(reading).rejects.toThrow(DamagedVectorError);
   });
 
   test("whose storage type is not known", async () => {
@@ -146,7 +147,7 @@ describe("a deletion vector is refused", () => {
     if (body !== null) await store.put(FILE, body);
     const reading = rowsOf(store, descriptor);
     await expect(reading).rejects.toThrow(reason);
-    await expect(reading).rejects.toThrow(RejectedError);
+    await expect(reading).rejects.toThrow(DamagedVectorError);
   });
 });
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { DamagedVectorError } from "../../src/delta/damaged-vector.ts";
 import { readRoaringBitmap } from "../../src/delta/roaring-bitmap.ts";
 import type { RowSet, RowSpan } from "../../src/delta/row-set.ts";
 import { decodeZ85 } from "../../src/delta/z85.ts";
-import { RejectedError } from "../../src/errors.ts";
 import { randomRows, roaringBitmap } from "../support/deletion-vectors.ts";
 import { Random, testSeed } from "../support/random.ts";
 
@@ -147,7 +147,7 @@ describe("bytes that are no such bitmap are refused", () => {
     ["bytes behind it", one("3a3000000000000000"), 10, "1 bytes follow"],
   ])("%s", (_, text, rows, reason) => {
     const read = () => readRoaringBitmap(hex(text), rows);
-    expect(read).toThrow(RejectedError);
+    expect(read).toThrow(DamagedVectorError);
     expect(read).toThrow(reason);
   });
 
@@ -159,7 +159,7 @@ describe("bytes that are no such bitmap are refused", () => {
     );
     for (let length = 0; length < small.length; length++) {
       expect(() => readRoaringBitmap(small.subarray(0, length), 200_000), `length ${length}`).toThrow(
-        RejectedError,
+        DamagedVectorError,
       );
     }
     for (let i = 0; i < 2_000; i++) {
@@ -171,7 +171,7 @@ describe("bytes that are no such bitmap are refused", () => {
         expect(rows.length).toBe(set.count);
         expect(rows.every((row, at) => row < 200_000 && (at === 0 || row > (rows[at - 1] ?? 0)))).toBe(true);
       } catch (error) {
-        expect(error, `seed ${seed}, change ${i}`).toBeInstanceOf(RejectedError);
+        expect(error, `seed ${seed}, change ${i}`).toBeInstanceOf(DamagedVectorError);
       }
     }
   });

@@ -1,10 +1,11 @@
-import { RejectedError } from "../../errors.ts";
-
 /**
  * A Parquet file whose bytes contradict themselves, its length or the format. Every error that reading a file's content causes
- * is of this class. `offset` is the byte of the file at which the damage shows.
+ * is of this class.
+ * `offset` is the byte of the file at which the damage shows.
  */
-export class DamagedParquetError extends RejectedError {
+export class DamagedParquetError extends Error {
+  override readonly name = "DamagedParquetError";
+  readonly offset: number;
   readonly file: string;
   /** The message without the file's name. */
   readonly problem: string;
@@ -12,7 +13,8 @@ export class DamagedParquetError extends RejectedError {
   constructor(file: string, at: { readonly offset: number; readonly part: string | null }, cause: unknown) {
     const part = at.part === null ? "" : ` (${at.part})`;
     const problem = `is damaged, at byte ${at.offset}${part}: ${reasonOf(cause)}`;
-    super(`${file} ${problem}`, at.offset, { cause });
+    super(`${file} ${problem}`, { cause });
+    this.offset = at.offset;
     this.file = file;
     this.problem = problem;
   }
