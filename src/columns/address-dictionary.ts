@@ -1,5 +1,5 @@
-import { giveBack } from "../capture/give-back.ts";
 import { ipv4Text, ipv6Text, macText } from "./address-text.ts";
+import { giveBack } from "./give-back.ts";
 
 /** Words a key takes: the address's length and up to 16 bytes of it. */
 const KEY_WORDS = 5;

@@ -1,4 +1,4 @@
-import { giveBack } from "../capture/give-back.ts";
+import { giveBack } from "./give-back.ts";
 
 /** `values`, or a longer copy where they have no room for `rows`, instead of them; what is new is `fill`. */
 export function int32Room(

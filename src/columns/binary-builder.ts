@@ -1,7 +1,7 @@
-import { giveBack } from "../capture/give-back.ts";
 import { ABSENT } from "./absent.ts";
 import { int8Room, int32Room } from "./array-room.ts";
 import type { ColumnBuilder } from "./column-builder.ts";
+import { giveBack } from "./give-back.ts";
 import type { Column } from "./row-group.ts";
 import { int8Validity } from "./validity.ts";
 

@@ -1,8 +1,8 @@
-import { giveBack } from "../capture/give-back.ts";
 import { ABSENT } from "./absent.ts";
 import { AddressDictionary } from "./address-dictionary.ts";
 import { int32Room } from "./array-room.ts";
 import type { ColumnBuilder } from "./column-builder.ts";
+import { giveBack } from "./give-back.ts";
 import type { Column } from "./row-group.ts";
 import { int32Validity } from "./validity.ts";
 

@@ -1,6 +1,6 @@
-import { giveBack } from "../capture/give-back.ts";
 import type { PacketRecord } from "../decode/packet-record.ts";
 import { AddressBuilder, StringBuilder } from "./dictionary-builders.ts";
+import { giveBack } from "./give-back.ts";
 import { NullColumns } from "./null-columns.ts";
 import { packetAppender } from "./packet-appender.ts";
 import { columnsByName, type GroupedColumn, type PacketColumns, packetColumns } from "./packet-columns.ts";

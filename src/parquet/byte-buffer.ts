@@ -1,4 +1,4 @@
-import { giveBack } from "../capture/give-back.ts";
+import { giveBack } from "../columns/give-back.ts";
 
 /** What a cleared buffer keeps at most: one huge value must not hold its memory for the rest of the process. */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { giveBack } from "../../src/capture/give-back.ts";
+import { giveBack } from "../../src/columns/give-back.ts";
 
 /** Node since 21. */
 const canFree = "transfer" in ArrayBuffer.prototype;
