@@ -1,6 +1,6 @@
 import { type CheckpointPorts, type CheckpointResult, checkpointTable } from "./checkpoint-table.ts";
 import type { RewritePorts } from "./delta/commit-rewrite.ts";
-import type { ReconciledLog } from "./delta/reconcile.ts";
+import type { ReconciledLog } from "./delta/reconciled-log.ts";
 import { type OptimizeLimits, type OptimizeResult, optimizeTable } from "./optimize-table.ts";
 import { LEAST_RETENTION, type VacuumResult, vacuumTable } from "./vacuum-table.ts";
 

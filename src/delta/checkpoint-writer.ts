@@ -4,7 +4,7 @@ import type { PageCompressor } from "../parquet/page-compressor.ts";
 import type { Action } from "./actions.ts";
 import { CheckpointCheck } from "./checkpoint-check.ts";
 import { checkpointFile, checkpointProtocol, checkpointRow, checkpointSchema } from "./checkpoint-schema.ts";
-import type { ReconciledLog } from "./reconcile.ts";
+import type { ReconciledLog } from "./reconciled-log.ts";
 import { tombstoneRetention } from "./retention.ts";
 
 /** `exists`: another writer has put one of that version; this one was dropped. */

@@ -3,30 +3,10 @@ import type { Action, Add, DomainMetadata, Metadata, Protocol, Txn } from "./act
 import { type Checkpoint, checkpointBatches, readCheckpoint } from "./checkpoint.ts";
 import type { LogStore } from "./log-store.ts";
 import { logicalFile } from "./logical-file.ts";
+import type { ReconciledLog } from "./reconciled-log.ts";
 import { type LogSegment, readCommits, readLogSegment } from "./snapshot.ts";
 import { requireTableState } from "./table-state.ts";
 import { TextSet } from "./text-set.ts";
-
-/** A table's whole state at one version (Delta protocol, "Action Reconciliation"). */
-export interface ReconciledLog {
-  readonly version: number;
-  /** Of the checkpoint that the state was read from; null where it was read from commits alone. */
-  readonly checkpointVersion: number | null;
-  readonly protocol: Protocol;
-  readonly metadata: Metadata;
-  /** The newest of each application. */
-  readonly transactions: readonly Txn[];
-  /** The newest of each domain; those that were removed are left out. */
-  readonly domains: readonly DomainMetadata[];
-  /**
-   * The adds that are live and the newest removes of files that are not, each in an action of its own, in no order. Removes are
-   * given however old they are (see `tombstoneRetention`). Each call reads the checkpoint anew, and the commits if they have many.
-   *
-   * Memory: the paths that changed since the checkpoint, a row group of the checkpoint, and some 50 bytes for each of its files;
-   * never the list of files. Throws `TableRefusedError` for a checkpoint with a file that is live twice.
-   */
-  files(): AsyncIterable<readonly Action[]>;
-}
 
 /** Characters of a path that a message shows. */
 const SHOWN = 200;

@@ -7,7 +7,8 @@ import { checkpointRow, checkpointSchema } from "../../src/delta/checkpoint-sche
 import { type WrittenCheckpoint, writeCheckpoint } from "../../src/delta/checkpoint-writer.ts";
 import { ConditionalLogStore } from "../../src/delta/conditional-log-store.ts";
 import { commitFileName, type LogStore } from "../../src/delta/log-store.ts";
-import { type ReconciledLog, reconcileLog } from "../../src/delta/reconcile.ts";
+import { reconcileLog } from "../../src/delta/reconcile.ts";
+import type { ReconciledLog } from "../../src/delta/reconciled-log.ts";
 import { nodePageCompressor } from "../../src/node/page-compressor.ts";
 import { NestedWriter } from "../../src/parquet/nested-writer.ts";
 import type { PageCompressor } from "../../src/parquet/page-compressor.ts";

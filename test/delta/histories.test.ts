@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type ReconciledLog, reconcileLog } from "../../src/delta/reconcile.ts";
+import { reconcileLog } from "../../src/delta/reconcile.ts";
+import type { ReconciledLog } from "../../src/delta/reconciled-log.ts";
 import { schemaFields } from "../../src/delta/schema.ts";
 import { readSnapshot, refreshed, type Snapshot } from "../../src/delta/snapshot.ts";
 import { livePaths } from "../support/live-paths.ts";
