@@ -11,6 +11,9 @@ import { count, type Progress } from "./progress.ts";
 /** Vehicles that are named at the end. */
 const MAX_VEHICLES = 20;
 
+/** Captures of a known content under another path that are named at the end. */
+const MAX_COPIES = 20;
+
 interface Fault {
   readonly capture: string;
   readonly reason: string;
@@ -25,7 +28,10 @@ export class IngestReport {
   readonly #json: boolean;
   readonly #total: number;
   readonly #rejected: Fault[] = [];
-  readonly #damaged: Fault[] = [];
+  /** By capture: one that is converted again, because its files vanished, is damaged once. */
+  readonly #damaged = new Map<string, Fault>();
+  readonly #copies: { readonly capture: string; readonly sameAs: string }[] = [];
+  #copyCount = 0;
   readonly #passedOver: PassedOver[] = [];
   readonly #vehicles = new Set<string>();
   #withoutVehicle = 0;
@@ -75,13 +81,14 @@ export class IngestReport {
     switch (result.outcome) {
       case "converted":
         this.#packetsSeen += result.packets;
-        if (result.damage !== undefined) this.#damaged.push({ capture, ...reversed(result.damage) });
+        if (result.damage !== undefined) this.#damaged.set(capture, { capture, ...reversed(result.damage) });
         break;
       case "duplicate":
         this.#duplicates++;
         if (result.known?.damage !== undefined) {
-          this.#damaged.push({ capture, ...reversed(result.known.damage) });
+          this.#damaged.set(capture, { capture, ...reversed(result.known.damage) });
         }
+        this.#copy(capture, result.known?.capture ?? result.sameAs ?? capture);
         break;
       case "rejected":
         this.#rejected.push({ capture, reason: result.reason, offset: result.offset });
@@ -112,10 +119,13 @@ export class IngestReport {
     this.#event({ event: "committed", version, captures: manifest.sources.length, files, rows, packets });
   }
 
-  committedByOthers(manifest: Manifest): void {
-    this.#duplicates += manifest.sources.length;
+  #copy(capture: string, sameAs: string): void {
+    if (sameAs === capture) return;
+    this.#copyCount++;
+    if (this.#copies.length < MAX_COPIES) this.#copies.push({ capture, sameAs });
   }
 
+  /** Its captures are asked for again. */
   sentBack(manifest: Manifest): void {
     this.#seen -= manifest.sources.length;
   }
@@ -143,7 +153,7 @@ export class IngestReport {
     if (this.#json) this.#terminal.out(`${JSON.stringify(this.#summary())}\n`);
     else this.#print();
     if (this.#failed.length > 0) return ExitCode.environment;
-    const faults = this.#rejected.length + this.#damaged.length + this.#passedOver.length;
+    const faults = this.#rejected.length + this.#damaged.size + this.#passedOver.length;
     return faults > 0 ? ExitCode.captures : ExitCode.ok;
   }
 
@@ -156,13 +166,14 @@ export class IngestReport {
       ingested: this.#ingested,
       duplicates: this.#duplicates,
       rejected: this.#rejected,
-      damaged: this.#damaged,
+      damaged: [...this.#damaged.values()],
       empty: this.#empty,
       packets: this.#packets,
       version: this.version,
       vehicles: [...this.#vehicles].slice(0, MAX_VEHICLES),
       vehicle_count: this.#vehicles.size,
       without_vehicle: this.#withoutVehicle,
+      ...(this.#copyCount === 0 ? {} : { same_content: this.#copyCount }),
       ...(this.#passedOver.length === 0 ? {} : { passed_over: this.#passedOver }),
       ...(this.#failed.length === 0 ? {} : { failed: this.#failed }),
     };
@@ -174,7 +185,7 @@ export class IngestReport {
     for (const { capture, reason, offset } of this.#rejected) {
       out(`rejected  ${shown(capture)} at byte ${offset}: ${reason}`);
     }
-    for (const { capture, reason, offset } of this.#damaged) {
+    for (const { capture, reason, offset } of this.#damaged.values()) {
       // At byte 0 nothing was cut off: only the capture's clock was wrong.
       if (offset === 0) out(`damaged   ${shown(capture)}: ${reason}; all its packets are in the table`);
       else
@@ -182,6 +193,12 @@ export class IngestReport {
           `damaged   ${shown(capture)} at byte ${offset}: ${reason}; the packets before it are in the table`,
         );
     }
+    for (const { capture, sameAs } of this.#copies) {
+      out(`duplicate ${shown(capture)}: its content is that of ${shown(sameAs)}, which is in the table`);
+    }
+    const unnamed = this.#copyCount - this.#copies.length;
+    if (unnamed > 0)
+      out(`duplicate ${count(unnamed)} more, whose contents are in the table under other paths`);
     for (const { capture, reason } of this.#failed) out(`failed    ${shown(capture)}: ${reason}`);
     if (this.#vehicles.size > 0) {
       const names = [...this.#vehicles].slice(0, MAX_VEHICLES).join(", ");
@@ -190,7 +207,7 @@ export class IngestReport {
       out(`vehicles  ${names}${more}`);
     }
     out(
-      `${count(this.#ingested)} captures ingested with ${count(this.#packets)} packets, ${count(this.#duplicates)} were in the table already, ${count(this.#rejected.length)} rejected, ${count(this.#damaged.length)} damaged, ${count(this.#empty)} empty${this.#passedOver.length === 0 ? "" : `, ${count(this.#passedOver.length)} left out`}; the table is at version ${this.version ?? "none"}`,
+      `${count(this.#ingested)} captures ingested with ${count(this.#packets)} packets, ${count(this.#duplicates)} were in the table already, ${count(this.#rejected.length)} rejected, ${count(this.#damaged.size)} damaged, ${count(this.#empty)} empty${this.#passedOver.length === 0 ? "" : `, ${count(this.#passedOver.length)} left out`}; the table is at version ${this.version ?? "none"}`,
     );
   }
 }
@@ -201,7 +218,9 @@ function reversed({ offset, reason }: { offset: number; reason: string }) {
 
 function event(result: CaptureResult): object {
   const { source, id, outcome, ...rest } = result;
-  return { event: outcome, capture: source.capture, source_id: id, ...rest };
+  const facts = { event: outcome, capture: source.capture, source_id: id };
+  if (!("sameAs" in rest)) return { ...facts, ...rest };
+  return { ...facts, same_as: rest.sameAs };
 }
 
 /** The path that the user knows. */

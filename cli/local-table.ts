@@ -5,6 +5,7 @@ import type { ConverterPorts } from "../src/convert-captures.ts";
 import { ConditionalLogStore } from "../src/delta/conditional-log-store.ts";
 import type { LogStore } from "../src/delta/log-store.ts";
 import { readSnapshot, type Snapshot } from "../src/delta/snapshot.ts";
+import { EarlierCaptures } from "../src/local/earlier-captures.ts";
 import { FileCaptureStore } from "../src/local/file-capture-store.ts";
 import { FolderLedger } from "../src/local/folder-ledger.ts";
 import { FolderObjectStore } from "../src/local/folder-object-store.ts";
@@ -51,6 +52,7 @@ export function localTable(folder: string): LocalTable {
       captures,
       table,
       ledger,
+      earlier: new EarlierCaptures({ ...ports, ledger, sha256 }),
       decompressors: nodeDecompressors,
       parquet: nodeParquetWriter,
       sha256,

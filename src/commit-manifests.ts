@@ -261,9 +261,13 @@ export class Committer {
     const { version } = commit;
     const entries = new Map<SourceId, LedgerEntry & { status: "committed" }>();
     for (const { batchId, sources } of additions) {
-      for (const { id, capture, packets, damage } of sources) {
+      for (const { id, bucket, capture, packets, damage } of sources) {
         const entry = { status: "committed", version, batchId, capture, packets } as const;
-        entries.set(id, damage === undefined ? entry : { ...entry, damage });
+        entries.set(id, {
+          ...entry,
+          ...(damage === undefined ? {} : { damage }),
+          ...(bucket === "" ? { byContent: true } : {}),
+        });
       }
     }
     await this.#ports.ledger.putCommitted(entries);

@@ -11,8 +11,13 @@ import { PacketDecoder } from "./decode/packet-decoder.ts";
 import type { RecordSink } from "./decode/packet-record.ts";
 import { deltaStatistics } from "./delta/file-statistics.ts";
 import { GoneError, RetryableError, SupersededError } from "./errors.ts";
-import { type IdentifiedSource, type IdentifyPorts, identifySources } from "./manifest/identify-sources.ts";
-import type { Damage, Ledger, LedgerEntry } from "./manifest/ledger.ts";
+import {
+  type EarlierSources,
+  type IdentifiedSource,
+  type IdentifyPorts,
+  identifySources,
+} from "./manifest/identify-sources.ts";
+import type { CommittedEntry, Damage, Ledger, LedgerEntry } from "./manifest/ledger.ts";
 import type { DataFile, Manifest, ManifestSource } from "./manifest/manifest.ts";
 import { MAX_SOURCES } from "./manifest/manifest.ts";
 import type { ObjectStore } from "./manifest/object-store.ts";
@@ -25,6 +30,8 @@ import type { ParquetWriterFactory } from "./parquet/parquet-writer.ts";
 export interface ConverterPorts extends IdentifyPorts {
   readonly table: ObjectStore;
   readonly ledger: Ledger;
+  /** Present where older versions made ids in another way, as in folders. */
+  readonly earlier?: EarlierSources;
   readonly decompressors: Decompressors;
   readonly parquet: ParquetWriterFactory;
   /** Milliseconds since 1970. */
@@ -54,8 +61,11 @@ export type CaptureResult = { readonly source: CaptureSource; readonly id: Sourc
       /** Rows with a time and no date, where the capture's clock was wrong at times. The damage names them too. */
       readonly undated?: number;
     }
-  /** Committed already, or named twice in this call. `known` is the ledger's entry in the first case. */
-  | { readonly outcome: "duplicate"; readonly known?: LedgerEntry & { status: "committed" } }
+  /**
+   * Committed already, or named twice in this call. `known` is the ledger's entry in the first case, `sameAs` the capture that is
+   * taken in its place in the second.
+   */
+  | { readonly outcome: "duplicate"; readonly known?: CommittedEntry; readonly sameAs?: string }
   /** Replaced since it was announced: its successor has an event of its own. */
   | { readonly outcome: "superseded"; readonly reason: string }
   /** Deleted since it was announced, and without a successor. */
@@ -159,28 +169,55 @@ async function withoutDuplicates(
   report: (result: CaptureResult) => void,
 ): Promise<IdentifiedSource[]> {
   const unique = new Map<SourceId, IdentifiedSource>();
+  const repeated: { readonly item: IdentifiedSource; readonly sameAs: string }[] = [];
   for (const item of identified) {
-    if (unique.has(item.id)) report({ source: item.source, id: item.id, outcome: "duplicate" });
-    else unique.set(item.id, item);
+    const first = unique.get(item.id);
+    if (first === undefined) unique.set(item.id, item);
+    else {
+      unique.set(item.id, { ...first, otherIds: [...new Set([...first.otherIds, ...item.otherIds])] });
+      repeated.push({ item, sameAs: first.source.capture });
+    }
   }
   const items = [...unique.values()];
-  const known = await ports.ledger.lookup(items.flatMap(({ id, otherIds }) => [id, ...otherIds]));
-  const fresh: IdentifiedSource[] = [];
-  for (const item of items) {
-    const entry = [item.id, ...item.otherIds].map((id) => known.get(id)).find(isCommitted);
-    if (entry === undefined) fresh.push(item);
-    else report({ source: item.source, id: item.id, outcome: "duplicate", known: entry });
+  const known = await committedSources(items, ports);
+  for (const { source, id } of items) {
+    const entry = known.get(id);
+    if (entry !== undefined) report({ source, id, outcome: "duplicate", known: entry });
   }
-  return fresh.sort(
-    (a, b) =>
-      compareUtf8(a.source.vehicleId ?? "", b.source.vehicleId ?? "") ||
-      compareUtf8(a.source.capture, b.source.capture) ||
-      // What may be known by the id of another comes after it.
-      a.otherIds.length - b.otherIds.length,
-  );
+  for (const { item, sameAs } of repeated) {
+    const { source, id } = item;
+    const entry = known.get(id);
+    report({ source, id, outcome: "duplicate", ...(entry === undefined ? { sameAs } : { known: entry }) });
+  }
+  return items
+    .filter(({ id }) => !known.has(id))
+    .sort(
+      (a, b) =>
+        compareUtf8(a.source.vehicleId ?? "", b.source.vehicleId ?? "") ||
+        compareUtf8(a.source.capture, b.source.capture) ||
+        // What may be known by the id of another comes after it.
+        a.otherIds.length - b.otherIds.length,
+    );
 }
 
-function isCommitted(entry: LedgerEntry | undefined): entry is LedgerEntry & { status: "committed" } {
+/** Entries of the sources that are in the table, under whichever id. */
+async function committedSources(
+  items: readonly IdentifiedSource[],
+  { ledger, earlier }: ConverterPorts,
+): Promise<Map<SourceId, CommittedEntry>> {
+  const entries = await ledger.lookup(items.flatMap(({ id, otherIds }) => [id, ...otherIds]));
+  const committed = new Map<SourceId, CommittedEntry>();
+  for (const { id, otherIds } of items) {
+    const entry = [id, ...otherIds].map((each) => entries.get(each)).find(isCommitted);
+    if (entry !== undefined) committed.set(id, entry);
+  }
+  const others = items.filter(({ id }) => !isCommitted(entries.get(id)));
+  if (earlier === undefined || others.length === 0) return committed;
+  for (const [id, entry] of await earlier.find(others)) committed.set(id, entry);
+  return committed;
+}
+
+function isCommitted(entry: LedgerEntry | undefined): entry is CommittedEntry {
   return entry?.status === "committed";
 }
 

@@ -2,12 +2,19 @@
 
 deltacap() { node dist/cli/main.js "$@"; }
 
-# A third of the captures, as three vehicles might have recorded them: each date has files of all three.
+# A third of the captures, as three vehicles might have recorded them: each date has files of all three. A content is ingested once:
+# what one vehicle has plain, the others have compressed, each in its own way.
 ingest_vehicle() { # ingest_vehicle TABLE VEHICLE; exit 1 since some captures are broken on purpose
   local folder="$WORK/fleet/$2/$2"
   if [ ! -d "$folder" ]; then
     mkdir -p "$folder"
-    find "$DELTACAP_CAPTURES/files" -type f | sort | awk 'NR % 3 == 1' | xargs -I{} cp {} "$folder"
+    for file in $(find "$DELTACAP_CAPTURES/files" -type f | sort | awk 'NR % 3 == 1'); do
+      case "$2" in
+        car-1) cp "$file" "$folder" || return 1 ;;
+        car-2) gzip -n -1 <"$file" >"$folder/${file##*/}.gz" || return 1 ;;
+        *) gzip -n -9 <"$file" >"$folder/${file##*/}.gz" || return 1 ;;
+      esac
+    done
   fi
   deltacap ingest "$WORK/fleet/$2" --table "$1"
   [ $? -le 1 ]

@@ -7,7 +7,7 @@ import { PacketDecoder } from "../../src/decode/packet-decoder.ts";
 import { RejectedError } from "../../src/errors.ts";
 import { FileCaptureStore, fileSource } from "../../src/local/file-capture-store.ts";
 import { KeyPattern } from "../../src/manifest/key-pattern.ts";
-import { sourceId } from "../../src/manifest/source-id.ts";
+import { localSourceId } from "../../src/manifest/source-id.ts";
 import { nodeDecompressors } from "../../src/node/compression.ts";
 import { sha256 } from "../../src/node/hash.ts";
 import { nodeParquetWriter } from "../../src/node/parquet.ts";
@@ -38,7 +38,7 @@ table's partition). A damaged capture gives the packets before the damage, and e
     );
     const columns = {
       capture: pathToFileURL(path).href,
-      sourceId: sourceId(source, sha256),
+      sourceId: localSourceId(source, sha256),
       vehicleId: null,
       ingestedMs: Date.now(),
     };

@@ -188,7 +188,7 @@ async function ingestAll(
       );
     }
     for await (const { manifest } of converters.convert(batches(remaining, isInterrupted))) {
-      if (manifest !== null) await commit(manifest, committer, report);
+      if (manifest !== null) await commit(manifest, committer, report, again);
       report.version = committer.version;
     }
     const sentBack = new Set(again.splice(0).map((source) => source.capture));
@@ -199,13 +199,21 @@ async function ingestAll(
     (await listVersions(localTable(folder).log, committer.version)).at(-1) ?? committer.version;
 }
 
-async function commit(manifest: Manifest, committer: Committer, report: IngestReport): Promise<void> {
+/** What others have committed meanwhile goes into `again` too: asked for again, it is known, and under which name. */
+async function commit(
+  manifest: Manifest,
+  committer: Committer,
+  report: IngestReport,
+  again: ManifestSource[],
+): Promise<void> {
   for (const result of await committer.commit([manifest])) {
     if (result.outcome === "committed") report.committed(manifest, result.version);
-    else if (result.outcome === "duplicate") report.committedByOthers(manifest);
     else if (result.outcome === "refused") throw new RetryableError(result.reason);
     else if (result.outcome === "failed") throw result.error;
-    else report.sentBack(manifest);
+    else {
+      report.sentBack(manifest);
+      again.push(...manifest.sources);
+    }
   }
 }
 

@@ -11,6 +11,8 @@ import { base64, fromBase64 } from "./base64.ts";
 const BATCHES = "deltacap.batches";
 const SOURCES = "deltacap.sources";
 const DAMAGE = "deltacap.damage";
+/** "content" where the ids are made from contents alone, as of captures in folders. Older versions made them from paths. */
+const IDS = "deltacap.ids";
 
 const ID_BYTES = 16;
 /** Characters of a reason that the log keeps. */
@@ -20,6 +22,7 @@ const REASON_LENGTH = 200;
 export interface CommittedSources {
   readonly batchIds: readonly string[];
   readonly sources: readonly { readonly id: SourceId; readonly damage?: Damage }[];
+  readonly byContent: boolean;
 }
 
 export function commitTags(manifests: readonly Manifest[]): Record<string, string> {
@@ -39,6 +42,7 @@ export function commitTags(manifests: readonly Manifest[]): Record<string, strin
     [BATCHES]: JSON.stringify(manifests.map((manifest) => manifest.batchId)),
     [SOURCES]: base64(packed),
     ...(damage.length === 0 ? {} : { [DAMAGE]: JSON.stringify(damage) }),
+    ...(sources.length > 0 && sources.every(({ bucket }) => bucket === "") ? { [IDS]: "content" } : {}),
   };
 }
 
@@ -62,7 +66,7 @@ export function readCommitTags(tags: Readonly<Record<string, unknown>> | undefin
     const known = damage.get(i);
     return known === undefined ? { id } : { id, damage: known };
   });
-  return { batchIds, sources };
+  return { batchIds, sources, byContent: tags[IDS] === "content" };
 }
 
 function isDamage(entry: unknown): entry is Damage & { source: number } {

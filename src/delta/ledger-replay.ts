@@ -1,4 +1,4 @@
-import type { Ledger, LedgerEntry, Watermark } from "../manifest/ledger.ts";
+import type { CommittedEntry, Ledger, Watermark } from "../manifest/ledger.ts";
 import type { SourceId } from "../manifest/source-id.ts";
 import type { Action } from "./actions.ts";
 import { commitId } from "./commit-id.ts";
@@ -7,8 +7,6 @@ import { readCommitTags } from "./commit-tags.ts";
 /** Entries, and versions, that are collected before they are written: a full replay is not one write a version. */
 const ENTRIES = 5_000;
 const VERSIONS = 1_000;
-
-type CommittedEntry = LedgerEntry & { status: "committed" };
 
 /**
  * Brings the ledger from the watermark forward by the tags of commits, version by version without a gap. The watermark moves
@@ -27,9 +25,14 @@ export class LedgerReplay {
 
   async add(version: number, actions: readonly Action[]): Promise<void> {
     for (const { commitInfo } of actions) {
-      for (const { id, damage } of readCommitTags(commitInfo?.tags)?.sources ?? []) {
+      const tags = readCommitTags(commitInfo?.tags);
+      for (const { id, damage } of tags?.sources ?? []) {
         const entry = { status: "committed", version } as const;
-        this.#entries.set(id, damage === undefined ? entry : { ...entry, damage });
+        this.#entries.set(id, {
+          ...entry,
+          ...(damage === undefined ? {} : { damage }),
+          ...(tags?.byContent === true ? { byContent: true } : {}),
+        });
       }
     }
     this.#newest = { version, commit: commitId(actions) };

@@ -2,12 +2,18 @@ import { randomUUID } from "node:crypto";
 import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { RetryableError } from "../errors.ts";
-import type { Ledger, LedgerEntry, Watermark } from "../manifest/ledger.ts";
+import type { CommittedEntry, Ledger, LedgerEntry, Watermark } from "../manifest/ledger.ts";
 import type { SourceId } from "../manifest/source-id.ts";
 import { forEachLine, lineAt } from "./file-lines.ts";
-import { idWords, LedgerIndex } from "./ledger-index.ts";
-import { type LedgerLine, parseLine, skimLine } from "./ledger-line.ts";
+import { type IdWords, idWords, LedgerIndex } from "./ledger-index.ts";
+import { captureIn, type LedgerLine, lineText, parseLine, skimLine, statusOf } from "./ledger-line.ts";
 import { isNotFound, translated } from "./system-errors.ts";
+
+/** What an older version committed: its id is made from the capture's path. */
+export interface EarlierEntry {
+  readonly id: SourceId;
+  readonly entry: CommittedEntry;
+}
 
 /**
  * The ledger as an append-only file of JSON lines in the table's folder. It is an index of the log: deleting it is safe, the
@@ -29,6 +35,10 @@ export class FolderLedger implements Ledger {
   #head: string | null = null;
   /** Bytes of the file that the index covers. */
   #read = 0;
+  /** Offset of the newest line of an older version without a capture; -1: there is none. */
+  #lastUnnamed = -1;
+  /** Lines of that kind before this offset have no row in the table. */
+  #named = 0;
   /** The call before: one at a time looks into the file. */
   #before: Promise<unknown> = Promise.resolve();
 
@@ -77,6 +87,75 @@ export class FolderLedger implements Ledger {
     }
   }
 
+  /** Sources that older versions committed, and that are not known by their content. */
+  async earlierSources(): Promise<number> {
+    await this.#refresh();
+    return this.#index.earlier;
+  }
+
+  /** Whether some of those may have rows in the table and lack their capture, as where they were replayed from the log. */
+  async hasUnnamed(): Promise<boolean> {
+    await this.#refresh();
+    return this.#lastUnnamed >= this.#named;
+  }
+
+  /** Byte offset of the file's end, as far as it was read. */
+  async end(): Promise<number> {
+    await this.#refresh();
+    return this.#read;
+  }
+
+  /** Calls `onEntry` for the entries of older versions whose capture passes. Reads the file once; memory holds a piece of it. */
+  async forEachEarlier(
+    passes: (capture: string) => boolean,
+    onEntry: (earlier: EarlierEntry, capture: string) => void,
+  ): Promise<void> {
+    await this.#refresh(async (file) => {
+      await forEachLine(file, 0, this.#read, (bytes, start, end, offset) => {
+        const capture = captureIn(bytes, start, end);
+        if (capture === null || !passes(capture)) return;
+        const line = parseLine(bytes.toString("utf8", start, end));
+        if (line === null || !("id" in line) || line.entry.status !== "committed") return;
+        const { id, entry } = line;
+        const words = idWords(id);
+        const found = words === null ? null : this.#index.find(words);
+        if (found?.offset !== offset || found.status !== "earlier") return;
+        if (entry.capture === capture) onEntry({ id, entry }, capture);
+      });
+    });
+  }
+
+  /** Notes that entries of older versions are known by their contents now, under these ids. */
+  async adopt(found: ReadonlyMap<SourceId, EarlierEntry>): Promise<void> {
+    await this.#append(
+      [...found].flatMap(([id, earlier]) => {
+        const entry = { ...earlier.entry, byContent: true } as const;
+        return [
+          { id, entry },
+          { id: earlier.id, entry },
+        ];
+      }),
+    );
+  }
+
+  /** Adds captures to entries of older versions that lack them. */
+  async nameEarlier(captures: ReadonlyMap<SourceId, string>): Promise<void> {
+    const known = await this.lookup([...captures.keys()]);
+    const named: LedgerLine[] = [];
+    for (const [id, entry] of known) {
+      const capture = captures.get(id);
+      if (entry.status !== "committed" || entry.byContent === true) continue;
+      if (entry.capture === undefined && capture !== undefined)
+        named.push({ id, entry: { ...entry, capture } });
+    }
+    await this.#append(named);
+  }
+
+  /** Notes that {@link nameEarlier} was called for all sources that have rows, as of this byte offset. */
+  async noteNamed(end: number): Promise<void> {
+    await this.#append([{ named: end }]);
+  }
+
   /** Takes what is new in the file into the index; then calls `then` with the file, where there is one. */
   async #refresh(then: (file: FileHandle) => Promise<void> = async () => {}): Promise<void> {
     const refreshed = this.#before.then(() => this.#takeNew(then));
@@ -112,7 +191,7 @@ export class FolderLedger implements Ledger {
       }
       const skimmed = skimLine(bytes, start, end);
       if (skimmed === null) this.#take(bytes.toString("utf8", start, end), offset);
-      else this.#index.put(skimmed.id, offset, skimmed.status);
+      else this.#put(skimmed.id, offset, skimmed);
     };
   }
 
@@ -125,8 +204,17 @@ export class FolderLedger implements Ledger {
       this.#watermark = commit === undefined ? { version } : { version, commit };
       return;
     }
+    if ("named" in line) {
+      this.#named = Math.max(this.#named, line.named);
+      return;
+    }
     const id = idWords(line.id);
-    if (id !== null) this.#index.put(id, offset, line.entry.status);
+    if (id !== null) this.#put(id, offset, statusOf(line.entry));
+  }
+
+  #put(id: IdWords, offset: number, { status, unnamed }: ReturnType<typeof statusOf>): void {
+    this.#index.put(id, offset, status);
+    if (unnamed) this.#lastUnnamed = offset;
   }
 
   /** The source's entry, read from its line; null where the ledger has none, or the line makes no sense. */
@@ -159,7 +247,7 @@ export class FolderLedger implements Ledger {
 
   async #append(lines: readonly LedgerLine[]): Promise<void> {
     if (lines.length === 0) return;
-    const text = lines.map((line) => JSON.stringify(line)).join("\n");
+    const text = lines.map(lineText).join("\n");
     try {
       await mkdir(dirname(this.#path), { recursive: true });
       const file = await open(this.#path, "a+");

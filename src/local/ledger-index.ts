@@ -1,7 +1,11 @@
-/** What a ledger's line says of a source, without the details. */
-export type IndexedStatus = "committed" | "rejected" | "empty";
+/**
+ * What a ledger's line says of a source, without the details. `earlier`: committed by an older version, under an id that was made
+ * from the capture's path.
+ */
+export type IndexedStatus = "committed" | "earlier" | "rejected" | "empty";
 
-const STATUSES: readonly IndexedStatus[] = ["committed", "rejected", "empty"];
+const STATUSES: readonly IndexedStatus[] = ["committed", "earlier", "rejected", "empty"];
+const EARLIER = STATUSES.indexOf("earlier");
 
 /** A source id as four numbers of 32 bits, in the order of its digits. */
 export type IdWords = readonly [number, number, number, number];
@@ -22,6 +26,7 @@ export class LedgerIndex {
   #places: Float64Array;
   #statuses: Uint8Array;
   #size = 0;
+  #earlier = 0;
 
   constructor() {
     this.#slots = MIN_SLOTS;
@@ -33,6 +38,11 @@ export class LedgerIndex {
   /** Sources in the index. */
   get size(): number {
     return this.#size;
+  }
+
+  /** Those of the status `earlier`. */
+  get earlier(): number {
+    return this.#earlier;
   }
 
   /** Makes room for `sources` in all, so that adding them copies nothing. */
@@ -55,7 +65,12 @@ export class LedgerIndex {
     if (this.#places[slot] === 0) {
       this.#ids.set(id, 4 * slot);
       this.#size++;
-    } else if (status !== "committed" && STATUSES[this.#statuses[slot]!] === "committed") return;
+    } else {
+      const before = this.#statuses[slot]!;
+      if (!isCommitted(status) && isCommitted(STATUSES[before]!)) return;
+      if (before === EARLIER) this.#earlier--;
+    }
+    if (code === EARLIER) this.#earlier++;
     this.#places[slot] = offset + 1;
     this.#statuses[slot] = code;
     if (this.#size > MAX_LOAD * this.#slots) this.#resize(Math.ceil(GROWTH * this.#slots));
@@ -88,6 +103,10 @@ export class LedgerIndex {
       this.#statuses[slot] = statuses[from]!;
     }
   }
+}
+
+function isCommitted(status: IndexedStatus): boolean {
+  return status === "committed" || status === "earlier";
 }
 
 /** Returns the words of a source id; null for a text that is none. */

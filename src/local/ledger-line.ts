@@ -2,10 +2,14 @@ import type { LedgerEntry } from "../manifest/ledger.ts";
 import type { SourceId } from "../manifest/source-id.ts";
 import type { IdWords, IndexedStatus } from "./ledger-index.ts";
 
-/** One line of the ledger's file: an entry of a source, or the watermark. */
+/**
+ * One line of the ledger's file: an entry of a source, the watermark, or a note: entries of older versions before this byte offset
+ * that lack their capture have no row in the table.
+ */
 export type LedgerLine =
   | { readonly id: SourceId; readonly entry: LedgerEntry }
-  | { readonly watermark: number; readonly commit?: string };
+  | { readonly watermark: number; readonly commit?: string }
+  | { readonly named: number };
 
 /** Returns what the line says; null for an empty line, and for one that a crash tore. */
 export function parseLine(text: string): LedgerLine | null {
@@ -23,6 +27,7 @@ export function parseLine(text: string): LedgerLine | null {
       ? { watermark, commit: value.commit }
       : { watermark };
   }
+  if ("named" in value && Number.isSafeInteger(value.named)) return { named: value.named as number };
   if ("id" in value && typeof value.id === "string" && "entry" in value && isEntry(value.entry)) {
     return { id: value.id, entry: value.entry };
   }
@@ -31,8 +36,11 @@ export function parseLine(text: string): LedgerLine | null {
 
 const PREFIX = Buffer.from('{"id":"');
 const MIDDLE = Buffer.from('","entry":{"status":"');
+const BY_CONTENT = Buffer.from(',"byContent":true}}');
+const CAPTURE = Buffer.from('"capture":"');
+const QUOTE = 0x22;
 const STATUSES: readonly (readonly [IndexedStatus, Buffer])[] = [
-  ["committed", Buffer.from('committed"')],
+  ["earlier", Buffer.from('committed"')],
   ["rejected", Buffer.from('rejected"')],
   ["empty", Buffer.from('empty"')],
 ];
@@ -46,7 +54,7 @@ export function skimLine(
   bytes: Buffer,
   start: number,
   end: number,
-): { readonly id: IdWords; readonly status: IndexedStatus } | null {
+): { readonly id: IdWords; readonly status: IndexedStatus; readonly unnamed: boolean } | null {
   const at = start + PREFIX.length;
   const middle = at + 32;
   const after = middle + MIDDLE.length;
@@ -55,7 +63,39 @@ export function skimLine(
   const words = [0, 8, 16, 24].map((digit) => hexWord(bytes, at + digit)) as [number, number, number, number];
   if (words.includes(-1)) return null;
   const found = STATUSES.find(([, text]) => startsAt(bytes, text, after, end));
-  return found === undefined ? null : { id: words, status: found[0] };
+  if (found === undefined) return null;
+  if (found[0] !== "earlier") return { id: words, status: found[0], unnamed: false };
+  if (startsAt(bytes, BY_CONTENT, end - BY_CONTENT.length, end))
+    return { id: words, status: "committed", unnamed: false };
+  return { id: words, status: "earlier", unnamed: captureAt(bytes, after, end) === -1 };
+}
+
+/** The same of a line that was parsed. */
+export function statusOf(entry: LedgerEntry): { readonly status: IndexedStatus; readonly unnamed: boolean } {
+  if (entry.status !== "committed") return { status: entry.status, unnamed: false };
+  if (entry.byContent === true) return { status: "committed", unnamed: false };
+  return { status: "earlier", unnamed: entry.capture === undefined };
+}
+
+/** Text of an entry's line, with what {@link skimLine} looks for in its place. */
+export function lineText(line: LedgerLine): string {
+  if (!("entry" in line) || line.entry.status !== "committed" || line.entry.byContent !== true)
+    return JSON.stringify(line);
+  const { byContent, ...entry } = line.entry;
+  return JSON.stringify({ id: line.id, entry: { ...entry, byContent } });
+}
+
+/** The capture of an entry's line, as a URL of a file: that has no character that JSON escapes. Null where there is none. */
+export function captureIn(bytes: Buffer, start: number, end: number): string | null {
+  const at = captureAt(bytes, start, end);
+  if (at === -1) return null;
+  const close = bytes.indexOf(QUOTE, at);
+  return close === -1 || close >= end ? null : bytes.toString("latin1", at, close);
+}
+
+function captureAt(bytes: Buffer, start: number, end: number): number {
+  const found = bytes.subarray(start, end).indexOf(CAPTURE);
+  return found === -1 ? -1 : start + found + CAPTURE.length;
 }
 
 function startsAt(bytes: Buffer, text: Buffer, at: number, end: number): boolean {
@@ -79,7 +119,7 @@ function hexWord(bytes: Buffer, at: number): number {
 
 function isEntry(value: unknown): value is LedgerEntry {
   if (typeof value !== "object" || value === null) return false;
-  const { status, version, capture, batchId, packets, damage, reason, offset } = value as Fields;
+  const { status, version, capture, batchId, packets, damage, reason, offset, byContent } = value as Fields;
   if (status === "empty") return typeof capture === "string";
   if (status === "rejected") return typeof capture === "string" && isDamage({ reason, offset });
   return (
@@ -87,7 +127,8 @@ function isEntry(value: unknown): value is LedgerEntry {
     Number.isSafeInteger(version) &&
     [capture, batchId].every((text) => text === undefined || typeof text === "string") &&
     (packets === undefined || Number.isSafeInteger(packets)) &&
-    (damage === undefined || isDamage(damage))
+    (damage === undefined || isDamage(damage)) &&
+    (byContent === undefined || byContent === true)
   );
 }
 

@@ -1,6 +1,6 @@
 import type { CaptureSource, CaptureStore } from "../capture/capture-store.ts";
-import type { Ledger } from "./ledger.ts";
-import { isOfParts, type Sha256, type SourceId, sourceId } from "./source-id.ts";
+import type { CommittedEntry, Ledger } from "./ledger.ts";
+import { isOfParts, localSourceId, type Sha256, type SourceId, sourceId } from "./source-id.ts";
 
 /** Hashes of a content, lower-case hex. */
 export interface ContentDigests {
@@ -31,8 +31,17 @@ export interface IdentifiedSource {
   readonly id: SourceId;
   /** Lower-case hex, where the id is made from it instead of the eTag. */
   readonly contentSha256?: string;
-  /** Ids under which the same content of the same key may be in the table: by its eTag, if it was uploaded in one part. */
+  /**
+   * Ids under which the same content of the same key may be in the table: by its eTag, if it was uploaded in one part; of a
+   * local capture by its path, as older versions named it.
+   */
   readonly otherIds: readonly SourceId[];
+}
+
+/** Sources that were committed under ids that a look-up of their own ids does not find. */
+export interface EarlierSources {
+  /** Entries of those that are committed, by the ids that they have now. */
+  find(sources: readonly IdentifiedSource[]): Promise<ReadonlyMap<SourceId, CommittedEntry>>;
 }
 
 /** A source that could not be read. */
@@ -46,7 +55,7 @@ export interface UnidentifiedSource {
 /**
  * Sources with their ids. Where the eTag does not identify the content (an upload in parts, KMS), the content's SHA-256 stands in its
  * place: S3's own checksum where there is one, else the capture is read once for it. Captures that an older version has committed
- * under the eTag of their parts keep that id. `passes`: those that need no content, because they are rejected by their size.
+ * under the eTag of their parts keep that id. Captures in folders are known by their content wherever they lie. `passes`: those that need no content, because they are rejected by their size.
  */
 export async function identifySources(
   sources: readonly CaptureSource[],
@@ -61,6 +70,10 @@ export async function identifySources(
   const identified: IdentifiedSource[] = [];
   const unidentified: UnidentifiedSource[] = [];
   for (const source of sources) {
+    if (source.bucket === "") {
+      identified.push({ source, id: localSourceId(source, ports.sha256), otherIds: [byETag(source)] });
+      continue;
+    }
     const id = byETag(source);
     const needsContent = opaqueETags || isOfParts(source.eTag);
     const isOld = known?.get(id)?.status === "committed";

@@ -17,6 +17,11 @@ export type LedgerEntry =
       readonly batchId?: string;
       readonly packets?: number;
       readonly damage?: Damage;
+      /**
+       * Of a capture in a folder: the ledger knows it by its content. Absent in what older versions wrote, whose ids are made from
+       * paths, and for S3.
+       */
+      readonly byContent?: true;
     }
   | {
       readonly status: "rejected";
@@ -25,6 +30,8 @@ export type LedgerEntry =
       readonly offset: number;
     }
   | { readonly status: "empty"; readonly capture: string };
+
+export type CommittedEntry = LedgerEntry & { readonly status: "committed" };
 
 /** How far a ledger is an index, and of which log. */
 export interface Watermark {

@@ -20,6 +20,14 @@ export function sourceId(
 }
 
 /**
+ * Id of a capture in a folder: made from its content alone, so that a file that was moved or copied is the same capture. `eTag` is
+ * the content's SHA-256.
+ */
+export function localSourceId({ eTag, size }: { eTag: string; size: number }, sha256: Sha256): SourceId {
+  return sourceId({ bucket: "", key: "", eTag, size }, sha256);
+}
+
+/**
  * Whether an eTag is that of an upload in parts: a hash of the parts' hashes, with their number behind it. It depends on where the
  * parts begin, so that the same bytes have another one in other parts.
  */

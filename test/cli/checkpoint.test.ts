@@ -3,9 +3,8 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { RetryableError } from "../../src/errors.ts";
 import { FolderObjectStore } from "../../src/local/folder-object-store.ts";
-import { PcapMagic } from "../support/capture-builder.ts";
-import { smallPcap } from "../support/capture-fixtures.ts";
 import { deltacap } from "../support/command-line.ts";
+import { captureOf } from "../support/packets-world.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const version = (n: number) => String(n).padStart(20, "0");
@@ -18,7 +17,7 @@ async function smallTable(configuration: Readonly<Record<string, string>> = {}) 
   const ingest = async () => {
     const path = join(folder, `captures-${++captures}`, "car-1");
     mkdirSync(path, { recursive: true });
-    writeFileSync(join(path, "a.pcap"), smallPcap("little-endian", PcapMagic.microseconds));
+    writeFileSync(join(path, "a.pcap"), captureOf(4, undefined, captures));
     return await deltacap("ingest", join(path, ".."), "--table", table, "--json");
   };
   await ingest();

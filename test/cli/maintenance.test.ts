@@ -19,7 +19,10 @@ beforeEach(async () => {
   ] as const) {
     for (const [i, car] of cars.entries()) {
       mkdirSync(join(folder, round, car), { recursive: true });
-      writeFileSync(join(folder, round, car, `${round}.pcap`), captureOf(4 + i, DAY, round.length * 7 + i));
+      writeFileSync(
+        join(folder, round, car, `${round}.pcap`),
+        captureOf(4 + i, DAY, (round === "one" ? 21 : 84) + i),
+      );
     }
     await deltacap("ingest", join(folder, round), "--table", table);
   }

@@ -106,6 +106,7 @@ describe("tags", () => {
         { id: "ffffffffffffffffffffffffffffffff", damage: { offset: 24, reason: 'cut "here"' } },
         { id: "0123456789abcdef0123456789abcdef" },
       ],
+      byContent: false,
     });
   });
 

@@ -41,6 +41,7 @@ describe("the ledger's file", () => {
       { status: "committed", version: "1" },
       { status: "committed", version: 1, damage: null },
       { status: "committed", version: 1, packets: "2" },
+      { status: "committed", version: 1, byContent: "yes" },
       { status: "rejected", capture: "c" },
       { status: "empty" },
       { status: "lost", capture: "c" },
@@ -69,6 +70,46 @@ describe("the ledger's file", () => {
     await ledger.putCommitted(new Map([[id(1), full]]));
     await new FolderLedger(folder).putCommitted(new Map([[id(1), committed(1)]]));
     expect((await new FolderLedger(folder).lookup([id(1)])).get(id(1))).toEqual(full);
+  });
+
+  test("lines of older versions are told from those that are known by content, however they are written", async () => {
+    const capture = "file:///a.pcap";
+    const lines = [
+      `{"id":"${id(1)}","entry":{"status":"committed","version":1,"capture":"${capture}"}}`,
+      `{"id": "${id(2)}", "entry": {"version":1, "capture":"${capture}", "status":"committed"}}`,
+      `{"id":"${id(3)}","entry":{"status":"committed","version":1,"byContent":true}}`,
+      `{"entry":{"byContent":true,"status":"committed","version":1,"capture":"${capture}"},"id":"${id(4)}"}`,
+      JSON.stringify({
+        id: id(5),
+        entry: { ...committed(1), damage: { offset: 1, reason: `,"byContent":true}} "capture":"x` } },
+      }),
+      `{"id":"${id(6)}","entry":{"status":"rejected","capture":"${capture}","reason":"x","offset":0}}`,
+    ];
+    await new FolderLedger(folder).advanceWatermark({ version: 0 });
+    for (const line of lines) await appendFile(path, `\n${line}\n`);
+    const ledger = new FolderLedger(folder);
+    await ledger.putCommitted(
+      new Map([[id(7), { status: "committed", byContent: true, version: 1, packets: 1 }]]),
+    );
+    expect(await ledger.earlierSources()).toBe(3);
+    expect(await ledger.hasUnnamed()).toBe(true);
+    const seen: string[] = [];
+    await ledger.forEachEarlier(
+      () => true,
+      (earlier) => void seen.push(earlier.id),
+    );
+    expect(seen).toEqual([id(1), id(2)]);
+    await ledger.nameEarlier(
+      new Map([
+        [id(5), "file:///b"],
+        [id(3), "file:///c"],
+      ]),
+    );
+    await ledger.noteNamed(await ledger.end());
+    const next = new FolderLedger(folder);
+    expect([await next.earlierSources(), await next.hasUnnamed()]).toEqual([3, false]);
+    const found = await next.lookup([id(3), id(5)]);
+    expect([...found.values()].map((entry) => entry.capture)).toEqual([undefined, "file:///b"]);
   });
 
   test("over 512 MB is read, with a tail of zeros that a power loss left in the middle", async () => {

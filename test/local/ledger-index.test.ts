@@ -4,6 +4,8 @@ import { Random, testSeed } from "../support/random.ts";
 
 const id = (random: Random) => [0, 1, 2, 3].map(() => random.uint32()) as [number, number, number, number];
 
+const isCommitted = (status?: IndexedStatus) => status === "committed" || status === "earlier";
+
 const seed = testSeed(19);
 
 test(`an index finds what a Map finds, also after it has grown, and for ids that share their first words (DELTACAP_SEED=${seed})`, () => {
@@ -16,14 +18,14 @@ test(`an index finds what a Map finds, also after it has grown, and for ids that
     // Ids of the same slot, the last slot of all among them; and ids that come again.
     const first = random.chance(0.2) ? random.pick([0, 7, 2 ** 32 - 1]) : a;
     const words = random.chance(0.2) && ids.length > 0 ? random.pick(ids) : ([first, b, c, d] as const);
-    const status = random.pick<IndexedStatus>(["committed", "rejected", "empty"]);
+    const status = random.pick<IndexedStatus>(["committed", "earlier", "rejected", "empty"]);
     ids.push(words);
     index.put(words, offset, status);
     const before = model.get(String(words));
-    if (status === "committed" || before?.status !== "committed")
-      model.set(String(words), { offset, status });
+    if (isCommitted(status) || !isCommitted(before?.status)) model.set(String(words), { offset, status });
   }
   expect(index.size).toBe(model.size);
+  expect(index.earlier).toBe([...model.values()].filter(({ status }) => status === "earlier").length);
   for (const words of ids) expect(index.find(words)).toEqual(model.get(String(words)));
   for (let i = 0; i < 1_000; i++) expect(index.find(id(random))).toBeNull();
 });
