@@ -22,6 +22,8 @@ const ICV_LENGTH = 16;
  */
 export function decodeEtherType(record: DecodingRecord, type: number, at: number, end: number): void {
   const { bytes } = record;
+  // Bytes at the packet's end that the capture left out: check values are the first to lack them.
+  let missing = Math.max(0, record.originalLength - record.capturedLength);
   for (;;) {
     if (type === EtherType.metaData) {
       // Cisco MetaData: six bytes, then an EtherType.
@@ -37,7 +39,8 @@ export function decodeEtherType(record: DecodingRecord, type: number, at: number
       if ((flags & (SECTAG_ENCRYPTED | SECTAG_CHANGED)) !== 0) return setPayload(record, data, end);
       type = uint16(bytes, data);
       at = data + 2;
-      end = Math.max(at, end - ICV_LENGTH);
+      end = Math.max(at, end - Math.max(0, ICV_LENGTH - missing));
+      missing = Math.max(0, missing - ICV_LENGTH);
     } else return decodeProtocol(record, type, at, end);
   }
 }

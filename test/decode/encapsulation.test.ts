@@ -78,6 +78,17 @@ describe("MACsec (IEEE 802.1AE section 9)", () => {
     expect(ip).toMatchObject({ ethType: 0x88e5, ...outermost });
   });
 
+  test.each([0, 1, 15, 16, 17, 20, 21])(
+    "of a packet that the capture cut by %i bytes, what stands before the check value stays",
+    (cut) => {
+      const whole = ethernet(0x88e5, concatenated(Uint8Array.from([...tag(0), 0x08, 0x00]), four, data(16)));
+      const row = decoded(whole.subarray(0, whole.length - cut), { originalLength: whole.length });
+      const missing = Math.max(0, cut - 16);
+      if (missing <= 4) expect(row).toMatchObject({ ...outermost, payloadLength: 4 - missing });
+      else expect(row).toMatchObject({ ipSrc: "10.0.0.1", decodeStatus: "truncated" });
+    },
+  );
+
   test("cut in its header it is truncated", () => {
     expect(behind(0x88e5, tag(0x0c), data(0), 19).decodeStatus).toBe("truncated");
     expect(behind(0x88e5, [...tag(0x20), ...channel], data(0)).decodeStatus).toBe("truncated");
