@@ -205,8 +205,11 @@ class CommitterRun {
 
   async #arrived(delivery: ReceivedManifest): Promise<void> {
     if (delivery.unread !== undefined) {
-      const error = new RetryableError(delivery.unread);
-      return void this.#unread.push({ delivery, manifest: null, step: "read", error });
+      const error = new RetryableError(delivery.unread.reason);
+      const failed: Failed = { delivery, manifest: null, step: "read", error };
+      // What is not there says nothing of the store. Yet one answer is not believed: it is asked for again at each delivery.
+      if (delivery.unread.isGone) return await this.#fail(failed);
+      return void this.#unread.push(failed);
     }
     let manifest: Manifest;
     try {

@@ -482,7 +482,7 @@ describe("one manifest with a lasting error", () => {
     const receive: typeof queue.receive = async (seconds) =>
       (await queue.receive(seconds)).map((delivery) =>
         unread.some(({ batchId }) => delivery.text.includes(`"${batchId}"`))
-          ? { ...delivery, receives: MAX_TRIES, unread: "AccessDenied" }
+          ? { ...delivery, receives: MAX_TRIES, unread: { reason: "AccessDenied", isGone: false } }
           : delivery,
       );
     const manifestQueue = Object.assign(Object.create(queue) as typeof queue, { receive });
@@ -493,6 +493,32 @@ describe("one manifest with a lasting error", () => {
     expect(queue.deadLetters).toHaveLength(count === 1 ? 1 : 0);
     expect(queue.queue.messages).toHaveLength(count === 1 ? 0 : 2);
   });
+
+  test.each([1, 3])(
+    "%i whose texts are not there are tried to the last, put aside one by one, and cost no other",
+    async (count) => {
+      const gone = await send(count);
+      await send(2);
+      let receives = MAX_TRIES - 1;
+      const receive: typeof queue.receive = async (seconds) =>
+        (await queue.receive(seconds)).map((delivery) =>
+          gone.some(({ batchId }) => delivery.text.includes(`"${batchId}"`))
+            ? { ...delivery, receives, unread: { reason: "_manifests/b.json does not exist", isGone: true } }
+            : delivery,
+        );
+      const manifestQueue = Object.assign(Object.create(queue) as typeof queue, { receive });
+      await run({ ports: { manifestQueue } });
+      expect((await world.addedBatches()).size).toBe(2);
+      expect(failures).toHaveLength(count);
+      expect(queue.deadLetters).toEqual([]);
+      receives = MAX_TRIES;
+      for (const { receipt } of queue.queue.messages) queue.queue.changeVisibility(receipt, 0);
+      await run({ ports: { manifestQueue } });
+      expect(queue.deadLetters.map(({ reason }) => reason)).toEqual(
+        gone.map(() => `failed ${MAX_TRIES} times (read): _manifests/b.json does not exist`),
+      );
+    },
+  );
 
   test("one that was not written by a converter of this table is refused with the reason", async () => {
     const [bad] = await send(1);

@@ -8,7 +8,7 @@ import { S3CaptureStore } from "../../src/aws/s3-capture-store.ts";
 import type { IntakeRules } from "../../src/aws/s3-event.ts";
 import { S3ObjectStore } from "../../src/aws/s3-object-store.ts";
 import { sendDeadLetter } from "../../src/aws/sqs-dead-letter.ts";
-import { SqsManifestQueue } from "../../src/aws/sqs-manifest-queue.ts";
+import { SqsManifestSender } from "../../src/aws/sqs-manifest-sender.ts";
 import { tableLocation } from "../../src/aws/table-location.ts";
 import type { CaptureResult } from "../../src/convert-captures.ts";
 import { KeyPattern } from "../../src/manifest/key-pattern.ts";
@@ -35,7 +35,6 @@ const settings = settingsFrom([
   "hashContent",
   "captureDeadLetterUrl",
   "manifestQueueUrl",
-  "manifestDeadLetterUrl",
   "messageBytes",
 ]);
 const logger = new Logger({ serviceName: "converter" });
@@ -70,10 +69,9 @@ const ports: BatchPorts = {
   newBatchId: randomUUID,
   contentHash,
   opaqueETags: settings.hashContent,
-  manifestQueue: new SqsManifestQueue({
+  manifestQueue: new SqsManifestSender({
     sqs: clients.sqs,
     queueUrl: settings.manifestQueueUrl,
-    deadLetterUrl: settings.manifestDeadLetterUrl,
     store,
     messageBytes: settings.messageBytes,
   }),

@@ -3,52 +3,30 @@ import {
   DeleteMessageBatchCommand,
   type Message,
   ReceiveMessageCommand,
-  type SQSClient,
 } from "@aws-sdk/client-sqs";
 import { RetryableError } from "../errors.ts";
-import type { Manifest } from "../manifest/manifest.ts";
-import type { ObjectStore } from "../manifest/object-store.ts";
-import { serializeManifest } from "../manifest/parse-manifest.ts";
 import type { ManifestQueue, ReceivedManifest } from "../manifest/queues.ts";
 import { translated } from "./errors.ts";
 import { sendInBatches } from "./sqs-batch.ts";
 import { deadLetterAttributes } from "./sqs-dead-letter.ts";
+import { MANIFEST_FOLDER, SqsManifestSender, type SqsManifestSenderOptions } from "./sqs-manifest-sender.ts";
 import { attributeText, MESSAGE_BYTES, messageBody, messageBytes, sendMessage } from "./sqs-message.ts";
 
-export interface SqsManifestQueueOptions {
-  readonly sqs: SQSClient;
-  readonly queueUrl: string;
+export interface SqsManifestQueueOptions extends SqsManifestSenderOptions {
   readonly deadLetterUrl: string;
-  /** The table's folder, where manifests too large for a message lie below `_manifests/`. */
-  readonly store: ObjectStore;
-  /** Default {@link MESSAGE_BYTES}. */
-  readonly messageBytes?: number;
 }
 
-/** Manifests that are too large lie here until a lifecycle rule removes them, later than the queue forgets them. */
-const FOLDER = "_manifests/";
 const REFERENCE = /^_manifests\/[A-Za-z0-9_.=-]+\.json$/;
 /** SQS's limit of messages a call. */
 const RECEIVE_BATCH = 10;
 
 /** Manifests over SQS. */
-export class SqsManifestQueue implements ManifestQueue {
+export class SqsManifestQueue extends SqsManifestSender implements ManifestQueue {
   readonly #options: SqsManifestQueueOptions;
 
   constructor(options: SqsManifestQueueOptions) {
+    super(options);
     this.#options = options;
-  }
-
-  async send(manifest: Manifest): Promise<void> {
-    const { sqs, store, queueUrl, messageBytes: limit = MESSAGE_BYTES } = this.#options;
-    let body = messageBody(manifest);
-    if (messageBytes(body) > limit) {
-      const reference = `${FOLDER}${manifest.batchId}.json`;
-      // Batch ids are unique: what is there already is this very manifest, sent before.
-      await store.putIfAbsent(reference, new TextEncoder().encode(serializeManifest(manifest)));
-      body = messageBody({ reference });
-    }
-    await sendMessage(sqs, queueUrl, body, {}, `cannot send the manifest of batch ${manifest.batchId}`);
   }
 
   async receive(waitSeconds: number): Promise<ReceivedManifest[]> {
@@ -97,7 +75,7 @@ export class SqsManifestQueue implements ManifestQueue {
     const attributes = deadLetterAttributes(reason);
     let body = bodyOf(delivery.text);
     if (messageBytes(body, attributes) > limit) {
-      const reference = `${FOLDER}dead-letter-${receiptName(delivery.receipt)}.json`;
+      const reference = `${MANIFEST_FOLDER}dead-letter-${receiptName(delivery.receipt)}.json`;
       await store.putIfAbsent(reference, new TextEncoder().encode(delivery.text));
       body = messageBody({ reference });
     }
@@ -128,10 +106,7 @@ export class SqsManifestQueue implements ManifestQueue {
     }
   }
 
-  /**
-   * A reference whose object is gone stays as it is: no committer can read it, and its text says why. One that cannot be read now
-   * costs only itself.
-   */
+  /** A reference whose object cannot be read now, or is not there, costs only itself. */
   async #received(message: Message): Promise<ReceivedManifest> {
     const text = message.Body ?? "";
     const delivery = {
@@ -144,10 +119,12 @@ export class SqsManifestQueue implements ManifestQueue {
     if (reference === null) return delivery;
     try {
       const body = await this.#options.store.read(reference);
-      return body === null ? delivery : { ...delivery, text: new TextDecoder().decode(body) };
+      if (body !== null) return { ...delivery, text: new TextDecoder().decode(body) };
+      const reason = `${reference}, to which the message refers, does not exist in the table's folder; its batch is lost, and deltacap backfill announces its captures again`;
+      return { ...delivery, unread: { reason, isGone: true } };
     } catch (error) {
       if (!(error instanceof RetryableError)) throw error;
-      return { ...delivery, unread: error.message };
+      return { ...delivery, unread: { reason: error.message, isGone: false } };
     }
   }
 }

@@ -19,8 +19,11 @@ export interface ReceivedManifest {
   readonly sentMs: number;
   /** Times that it was received, this one included. */
   readonly receives: number;
-  /** Why the text that the message refers to cannot be read now; then `text` is the message itself. */
-  readonly unread?: string;
+  /**
+   * Why the text that the message refers to cannot be read; then `text` is the message itself. `isGone`: the store answered that
+   * there is no such object.
+   */
+  readonly unread?: { readonly reason: string; readonly isGone: boolean };
 }
 
 /** Manifests on their way from converters to the committer. Delivers at least once, in any order. */

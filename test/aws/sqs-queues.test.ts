@@ -103,10 +103,19 @@ describe("manifests", () => {
     expect(parseManifest((await queue.receive(0))[0]!.text)).toEqual(sent);
   });
 
-  test("a reference whose object is gone, or that no converter wrote, is handed out as it is", async () => {
+  test("a reference whose object is gone says which object that is", async () => {
+    const queue = await openQueue();
+    cloud.sqs.storage.queue(`manifests-${names}`).send('{"reference":"_manifests/gone.json"}');
+    const [delivery] = await queue.receive(0);
+    expect(delivery?.unread?.isGone).toBe(true);
+    expect(delivery?.unread?.reason).toMatch(
+      /^_manifests\/gone\.json, .* does not exist .* deltacap backfill/,
+    );
+  });
+
+  test("a reference that no converter wrote is handed out as it is, and nothing is read", async () => {
     const queue = await openQueue();
     const bodies = [
-      '{"reference":"_manifests/gone.json"}',
       '{"reference":"_delta_log/00000000000000000000.json"}',
       '{"reference":"_manifests/../secret.json"}',
       '{"reference":5}',
@@ -116,7 +125,7 @@ describe("manifests", () => {
     ];
     for (const body of bodies) cloud.sqs.storage.queue(`manifests-${names}`).send(body);
     expect((await queue.receive(0)).map(({ text }) => text)).toEqual(bodies);
-    expect(visitor.faults.count("s3:GetObject")).toBe(1);
+    expect(visitor.faults.count("s3:GetObject")).toBe(0);
   });
 
   test("a reference that cannot be read now costs only its own delivery", async () => {
@@ -129,7 +138,10 @@ describe("manifests", () => {
       effect: { kind: "refuse", status: 500, code: "E" },
     });
     const [large, small] = await queue.receive(0);
-    expect(large).toMatchObject({ unread: expect.stringContaining("500") as string, receives: 1 });
+    expect(large).toMatchObject({
+      unread: { reason: expect.stringContaining("500") as string, isGone: false },
+      receives: 1,
+    });
     expect(small?.unread).toBeUndefined();
     expect(small?.text).toContain('"small"');
     await queue.release([large!]);
