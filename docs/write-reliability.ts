@@ -1,5 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { type Cell, faultColumns, runMatrix, workloads } from "../test/support/aws/fault-matrix.ts";
+import { type Cell, runMatrix } from "../test/support/aws/fault-matrix.ts";
+import { faultColumns } from "../test/support/aws/matrix-faults.ts";
+import { workloads } from "../test/support/aws/matrix-workloads.ts";
 
 const file = new URL("reliability.md", import.meta.url);
 const BEGIN = "<!-- faults: written by `npx tsx docs/write-reliability.ts` from a run of all cells -->";

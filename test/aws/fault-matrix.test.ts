@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { documentedOutcomes } from "../../docs/write-reliability.ts";
-import { faultColumns, runMatrix, workloads } from "../support/aws/fault-matrix.ts";
+import { runMatrix } from "../support/aws/fault-matrix.ts";
+import { faultColumns } from "../support/aws/matrix-faults.ts";
+import { workloads } from "../support/aws/matrix-workloads.ts";
 import { Random } from "../support/random.ts";
 
 /** All cells take minutes. Without `DELTACAP_FAULT_MATRIX=all`, as in `npm test`, one in so many is run. */

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
-import { type AttributeValue, BatchWriteItemCommand, ScanCommand } from "@aws-sdk/client-dynamodb";
 import { parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
 import { convertBatch } from "../../../lambdas/converter/convert-batch.ts";
@@ -27,6 +26,7 @@ import { converterDefaults, engineInfo, optimizeDefaults } from "../../../src/se
 import { livePaths } from "../live-paths.ts";
 import { BUCKET, type Cloud, LOG_TABLE, quickClients, type Visitor } from "./cloud.ts";
 import { Deployment } from "./deployment.ts";
+import { readItems, TableItems } from "./table-items.ts";
 
 /** Bytes of a message: a manifest of any file is larger, so that it travels by reference. */
 const MESSAGE_BYTES = 2_000;
@@ -135,9 +135,13 @@ export class MatrixSite {
     const queues = urls.map(
       (url) => [this.#queue(url), this.#queue(url).messages.map((m) => ({ ...m }))] as const,
     );
-    const tables: [string, Item[]][] = [];
-    for (const table of [this.settings.ledgerTable, LOG_TABLE])
-      tables.push([table, await this.#items(table)]);
+    const { dynamodb } = this.clean.clients;
+    const { tablePath } = this.table().location;
+    // The log store's table is shared with other sites.
+    const items = [
+      await TableItems.read(dynamodb, this.settings.ledgerTable),
+      await TableItems.read(dynamodb, LOG_TABLE, (item) => item.tablePath?.S === tablePath),
+    ];
     return async () => {
       this.visitor.faults.forget();
       restoreBucket();
@@ -146,7 +150,7 @@ export class MatrixSite {
       for (const [queue, messages] of queues) {
         queue.messages.splice(0, queue.messages.length, ...messages.map((m) => ({ ...m, visibleAtMs: 0 })));
       }
-      for (const [table, items] of tables) await this.#replaceItems(table, items);
+      for (const table of items) await table.restore();
     };
   }
 
@@ -318,7 +322,7 @@ export class MatrixSite {
         ? []
         : [`the ledger has ${JSON.stringify(entry)} of source ${id}, which version ${version} added`];
     });
-    const committed = (await this.#items(this.settings.ledgerTable)).filter(
+    const committed = (await readItems(this.clean.clients.dynamodb, this.settings.ledgerTable)).filter(
       ({ status }) => status?.S === "committed",
     );
     if (committed.length !== added.size) {
@@ -369,33 +373,7 @@ export class MatrixSite {
   #queue(url: string) {
     return this.cloud.sqs.storage.queue(url.split("/").at(-1) ?? "");
   }
-
-  /** Of the log store's table only those of this site. */
-  async #items(TableName: string): Promise<Item[]> {
-    const { Items = [] } = await this.clean.clients.dynamodb.send(
-      new ScanCommand({ TableName, ConsistentRead: true }),
-    );
-    const { tablePath } = this.table().location;
-    return Items.filter((item) => TableName !== LOG_TABLE || item.tablePath?.S === tablePath);
-  }
-
-  async #replaceItems(table: string, items: readonly Item[]): Promise<void> {
-    const keyOf = ({ sourceId, tablePath, fileName }: Item): Item =>
-      (sourceId === undefined ? { tablePath, fileName } : { sourceId }) as Item;
-    const kept = new Set(items.map((item) => JSON.stringify(keyOf(item))));
-    const deletes = (await this.#items(table))
-      .map(keyOf)
-      .filter((Key) => !kept.has(JSON.stringify(Key)))
-      .map((Key) => ({ DeleteRequest: { Key } }));
-    const requests = [...deletes, ...items.map((Item) => ({ PutRequest: { Item } }))];
-    for (let at = 0; at < requests.length; at += 25) {
-      const RequestItems = { [table]: requests.slice(at, at + 25) };
-      await this.clean.clients.dynamodb.send(new BatchWriteItemCommand({ RequestItems }));
-    }
-  }
 }
-
-type Item = Record<string, AttributeValue>;
 
 /** The SDK sends to the host that a queue's URL names: for each client its own door. */
 function urlFor({ urls }: Actor, url: string): string {
