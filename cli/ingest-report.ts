@@ -27,6 +27,7 @@ export class IngestReport {
   readonly #progress: Progress;
   readonly #json: boolean;
   readonly #total: number;
+  readonly #again: string;
   readonly #rejected: Fault[] = [];
   /** By capture: one that is converted again, because its files vanished, is damaged once. */
   readonly #damaged = new Map<string, Fault>();
@@ -39,15 +40,18 @@ export class IngestReport {
   #seen = 0;
   #ingested = 0;
   #duplicates = 0;
+  #forgotten = 0;
   #empty = 0;
   #packets = 0;
   #packetsSeen = 0;
 
-  constructor(terminal: Terminal, progress: Progress, json: boolean, total: number) {
+  /** `again`: the command that ingests captures again whose vehicle was forgotten. */
+  constructor(terminal: Terminal, progress: Progress, json: boolean, total: number, again: string) {
     this.#terminal = terminal;
     this.#progress = progress;
     this.#json = json;
     this.#total = total;
+    this.#again = again;
   }
 
   passedOver(found: PassedOver): void {
@@ -84,6 +88,10 @@ export class IngestReport {
         if (result.damage !== undefined) this.#damaged.set(capture, { capture, ...reversed(result.damage) });
         break;
       case "duplicate":
+        if (result.known?.forgottenIn !== undefined) {
+          this.#forgotten++;
+          break;
+        }
         this.#duplicates++;
         if (result.known?.damage !== undefined) {
           this.#damaged.set(capture, { capture, ...reversed(result.known.damage) });
@@ -173,6 +181,7 @@ export class IngestReport {
       vehicles: [...this.#vehicles].slice(0, MAX_VEHICLES),
       vehicle_count: this.#vehicles.size,
       without_vehicle: this.#withoutVehicle,
+      ...(this.#forgotten === 0 ? {} : { forgotten: this.#forgotten, again: this.#again }),
       ...(this.#copyCount === 0 ? {} : { same_content: this.#copyCount }),
       ...(this.#passedOver.length === 0 ? {} : { passed_over: this.#passedOver }),
       ...(this.#failed.length === 0 ? {} : { failed: this.#failed }),
@@ -200,6 +209,11 @@ export class IngestReport {
     if (unnamed > 0)
       out(`duplicate ${count(unnamed)} more, whose contents are in the table under other paths`);
     for (const { capture, reason } of this.#failed) out(`failed    ${shown(capture)}: ${reason}`);
+    if (this.#forgotten > 0) {
+      out(
+        `forgotten ${count(this.#forgotten)} captures were left out, since their vehicle's rows were removed by "deltacap forget". This ingests them again: ${this.#again}`,
+      );
+    }
     if (this.#vehicles.size > 0) {
       const names = [...this.#vehicles].slice(0, MAX_VEHICLES).join(", ");
       const more =

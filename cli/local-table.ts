@@ -21,6 +21,7 @@ export interface LocalTable {
   readonly folder: string;
   readonly log: LogStore;
   readonly converter: ConverterPorts;
+  readonly ledger: FolderLedger;
   /** For its upkeep. */
   readonly ports: MaintenancePorts;
   /** Removes what killed processes left unfinished before this time. */
@@ -48,6 +49,7 @@ export function localTable(folder: string): LocalTable {
   return {
     folder: root,
     log,
+    ledger,
     converter: {
       captures,
       table,

@@ -17,12 +17,14 @@ const DAY = 86_400_000;
 
 /** What became of a source, as ledger and log tell it. */
 export type SourceFate =
-  | (Omit<LedgerEntry & { readonly status: "committed" }, "batchId"> & CommittedFiles)
+  | (Omit<LedgerEntry & { readonly status: "committed" }, "batchId" | "forgottenIn"> & CommittedFiles)
   | Exclude<LedgerEntry, { status: "committed" }>
   | { readonly status: "unknown"; readonly advice: string };
 
 interface CommittedFiles {
   readonly batch_id?: string;
+  /** Version in which its vehicle was forgotten. */
+  readonly forgotten_in?: number;
   /** Where it was found. */
   readonly told_by: "ledger" | "log";
   /** ISO 8601; null where the log no longer has the commit. */
@@ -92,8 +94,13 @@ export async function fateOf(
   const { log } = deployedTable(stack.clients, stack.settings);
   const entry = (await deployedLedger(stack.clients, stack.settings).lookup([id])).get(id);
   if (entry?.status === "committed") {
-    const { batchId, ...facts } = entry;
-    return { ...facts, told_by: "ledger", ...(await filesOf(log, entry.version, batchId)) };
+    const { batchId, forgottenIn, ...facts } = entry;
+    return {
+      ...facts,
+      ...(forgottenIn === undefined ? {} : { forgotten_in: forgottenIn }),
+      told_by: "ledger",
+      ...(await filesOf(log, entry.version, batchId)),
+    };
   }
   if (entry !== undefined) return entry;
   if (uploadedMs !== null && !isBeyondLedger(stack, uploadedMs)) return { status: "unknown", advice: ADVICE };

@@ -1,5 +1,6 @@
 import { packetTable } from "./columns/packet-table.ts";
 import { packetFolder, requireCalendarDate, statedDate } from "./columns/partition-folder.ts";
+import type { Column } from "./columns/row-group.ts";
 import type { SparseRowGroup } from "./columns/row-group-builder.ts";
 import { compareUtf8 } from "./columns/statistics.ts";
 import type { ColumnDefinition } from "./columns/table-schema.ts";
@@ -17,6 +18,7 @@ import { mayHoldText } from "./delta/skip-files.ts";
 import { readSnapshot } from "./delta/snapshot.ts";
 import { requireIdentity } from "./delta/table-identity.ts";
 import { TableRefusedError } from "./errors.ts";
+import type { SourceId } from "./manifest/source-id.ts";
 import { ParquetFile, type WrittenFile } from "./parquet/parquet-file.ts";
 
 export interface ForgetLimits extends RowGroupLimits {
@@ -50,7 +52,9 @@ export interface ForgetResult {
 }
 
 const VEHICLE = "vehicle_id";
+const SOURCE = "source_id";
 const VEHICLE_ONLY: ReadonlySet<string> = new Set([VEHICLE]);
+const SOURCE_ONLY: ReadonlySet<string> = new Set([SOURCE]);
 /** Files that one commit replaces: what a conflict costs at most is their bookkeeping, and a crash their rewriting. */
 const FILES_PER_COMMIT = 100;
 /** Files that are listed at once: each takes about a kilobyte. */
@@ -65,8 +69,8 @@ const MAXIMUM_IDLE_ROUNDS = 3;
  * written anew as well, without any of the deleted rows, so that its bytes go too.
  *
  * What it does not do: the old files' bytes stay in the folder until vacuum deletes them, after the retention; raw captures in
- * their bucket are not touched; the log keeps what statistics and tags say. The captures' sources stay known, so that none of
- * them is ingested again.
+ * their bucket are not touched; the log keeps what statistics and tags say. The captures' sources stay known, and the commits' tags
+ * name them as forgotten, so that none of them is ingested again unasked.
  *
  * Memory: one row group being read (`readBytes`) and one being written, the list of files in pieces. Throws `TableRefusedError` before anything
  * is written to a table of which rows must not be removed.
@@ -88,6 +92,8 @@ interface Replacement {
   readonly file: WrittenFile | null;
   /** Of the vehicle. */
   readonly rows: number;
+  /** Of which the vehicle's rows are. */
+  readonly sources: ReadonlySet<SourceId>;
 }
 
 class ForgetRun {
@@ -198,6 +204,7 @@ class ForgetRun {
         removed: free.map(({ add }) => add),
         added: free.flatMap(({ file }) => file ?? []),
         deletedRows: rowsOf(free),
+        forgotten: [...new Set(free.flatMap(({ sources }) => [...sources]))].sort(),
       };
     });
     this.#version = follower.version;
@@ -212,13 +219,13 @@ class ForgetRun {
     try {
       const { table, decompressors } = this.#ports;
       const reader = await DataFileReader.open(table, add, this.#columns, decompressors);
-      const { live, stored } = await this.#countRows(reader);
+      const { live, stored, sources } = await this.#countRows(reader);
       if (stored === 0) {
         this.#clean.add(reader.path);
         return null;
       }
       const file = live === reader.rows ? null : await this.#withoutRows(reader, live, add);
-      return { add, file, rows: live };
+      return { add, file, rows: live, sources };
     } catch (error) {
       if (!(error instanceof UnreadableFileError)) throw error;
       this.#unreadable.set(error.path, error.message);
@@ -226,21 +233,33 @@ class ForgetRun {
     }
   }
 
-  /** Of the vehicle: those of the table, and all that are in the file. Reads that one column, of row groups that may have it. */
-  async #countRows(reader: DataFileReader): Promise<{ live: number; stored: number }> {
+  /**
+   * Of the vehicle: those of the table, all that are in the file, and their sources. Reads that one column of row groups that may have
+   * the vehicle, and the sources' column of those that do.
+   */
+  async #countRows(
+    reader: DataFileReader,
+  ): Promise<{ live: number; stored: number; sources: Set<SourceId> }> {
     const keep = withoutVehicle(this.#columns, this.#vehicleId);
     let live = 0;
     let stored = 0;
+    const sources = new Set<SourceId>();
+    const sourceAt = this.#columns.findIndex(({ name }) => name === SOURCE);
     for (const [index, summary] of reader.rowGroups.entries()) {
       if (!mayHoldVehicle(summary, this.#vehicleId)) continue;
       requireReadable(reader.path, summary, this.#limits);
       const group = await reader.readStored(index, VEHICLE_ONLY);
-      for (let row = 0; row < group.rows; row++) if (!keep(group, row)) stored++;
+      let found = 0;
+      for (let row = 0; row < group.rows; row++) if (!keep(group, row)) found++;
+      if (found === 0) continue;
+      stored += found;
+      const { columns } = await reader.readStored(index, SOURCE_ONLY);
+      addSources(columns[sourceAt], (row) => !keep(group, row), sources);
       for (const { from, to } of reader.liveSpans(index)) {
         for (let row = from; row < to; row++) if (!keep(group, row)) live++;
       }
     }
-    return { live, stored };
+    return { live, stored, sources };
   }
 
   async #withoutRows(reader: DataFileReader, rows: number, add: Add): Promise<WrittenFile> {
@@ -261,6 +280,25 @@ class ForgetRun {
       await output.abort();
       throw error;
     }
+  }
+}
+
+/** Adds the sources of the rows that are chosen. */
+function addSources(
+  column: Column | null | undefined,
+  isChosen: (row: number) => boolean,
+  sources: Set<SourceId>,
+): void {
+  if (column?.kind !== "string") return;
+  const { codes, dictionary } = column;
+  let last = -1;
+  for (let row = 0; row < codes.length; row++) {
+    const code = codes[row] ?? -1;
+    // Rows of a source lie together.
+    if (code === last || !isChosen(row)) continue;
+    last = code;
+    const id = dictionary[code];
+    if (id !== undefined) sources.add(id);
   }
 }
 

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import { readForgotten } from "../src/delta/commit-tags.ts";
 import { type ForgetOptions, forgetVehicle } from "../src/forget-vehicle.ts";
 import { optimizeTable } from "../src/optimize-table.ts";
 import { optimizeDefaults } from "../src/settings.ts";
@@ -29,6 +30,17 @@ async function threeFiles() {
   });
   await world.ingest({ "car-2/b": captureOf(6, DAY, 4), "car-3/a": captureOf(1, DAY, 5) });
 }
+
+test("the commit's tag names the sources of the vehicle, and no others", async () => {
+  await threeFiles();
+  const ids = async (vehicle: string) =>
+    (await world.rows()).filter(({ vehicle_id }) => vehicle_id === vehicle).map(({ source_id }) => source_id);
+  const ofCar1 = new Set(await ids("car-1"));
+  await forget("car-1");
+  const tags = (await world.actions(4)).find(({ commitInfo }) => commitInfo !== undefined)?.commitInfo?.tags;
+  expect(readForgotten(tags)).toEqual([...ofCar1].sort());
+  expect(ofCar1.size).toBe(2);
+});
 
 describe("a vehicle's rows", () => {
   test("are gone, and all others stay as they are and in their order", async () => {

@@ -18,7 +18,8 @@ const WEEK_HOURS = LEAST_RETENTION / 3_600_000;
 const NOT_YET_GONE = `The rows are gone from the newest version only. Their bytes stay in the table's folder until "deltacap vacuum --delete" has run,
 ${WEEK_HOURS} hours or the table's retention after this; a bucket that keeps versions has them until its rules for old versions remove
 them. Raw captures in their bucket were not touched, nor was the log: statistics of removed files, and the list of captures, may
-name the vehicle. Captures of it that are uploaded from now on, or wait in a queue, are ingested.
+name the vehicle. The captures whose rows were removed stay known as forgotten: "deltacap ingest" leaves them out, and "deltacap retry
+--again" ingests them again. Other captures of it, uploaded from now on or waiting in a queue, are ingested.
 `;
 
 export const forget = (open?: OpenStack): Command => ({

@@ -4,17 +4,15 @@ import { type CheckpointResult, checkpointTable } from "../../src/checkpoint-tab
 import type { Committer } from "../../src/commit-manifests.ts";
 import { listVersions } from "../../src/delta/snapshot.ts";
 import { RetryableError } from "../../src/errors.ts";
-import { fileSource, findFiles, type PassedOver } from "../../src/local/file-capture-store.ts";
 import { isNotFound, translated } from "../../src/local/system-errors.ts";
-import { KeyPattern } from "../../src/manifest/key-pattern.ts";
 import type { Manifest, ManifestSource } from "../../src/manifest/manifest.ts";
 import { defaultKeyPattern, functionDefaults } from "../../src/settings.ts";
 import { type Command, type OptionValues, required, UsageError } from "../command.ts";
 import { Converters } from "../converters.ts";
 import { IngestReport } from "../ingest-report.ts";
+import { findSources, vehicleRule } from "../local-captures.ts";
 import { localTable } from "../local-table.ts";
-import { requireThere } from "../paths.ts";
-import { count, Progress } from "../progress.ts";
+import { Progress } from "../progress.ts";
 
 /** Captures converted and committed together: large enough for few versions, small enough to lose little to a crash. */
 const BATCH_CAPTURES = 1000;
@@ -30,7 +28,8 @@ export const ingest: Command = {
   help: `Usage: deltacap ingest PATH... --table DIR [--key-pattern P | --vehicle ID] [--jobs N] [--json]
 
 Reads every capture named, or found in the folders named, and adds its packets to the Delta table in DIR, which is made if
-there is none. What is in the table already is left out: running it again adds nothing.
+there is none. What is in the table already is left out: running it again adds nothing. A capture is known by its content, wherever
+its file lies. Captures whose vehicle was forgotten are left out too, until "deltacap retry --again" asks for them.
 
   --table DIR        the table's folder
   --key-pattern P    where a capture's path, relative to PATH, names its vehicle: literals, {vehicle_id} (one
@@ -62,7 +61,13 @@ Exit: 0 all was ingested, 1 captures were rejected or damaged, or could not be r
     await requireFolder(folder);
     const progress = new Progress(terminal);
     const { sources, passedOver } = await findSources(paths, folder, vehicleOf, progress);
-    const report = new IngestReport(terminal, progress, options.json === true, sources.length);
+    const report = new IngestReport(
+      terminal,
+      progress,
+      options.json === true,
+      sources.length,
+      retryCommand(paths, options),
+    );
     for (const found of passedOver) report.passedOver(found);
     report.vehicles(sources, vehicleOf.description);
     const converters = new Converters(folder, jobs, (result) => report.capture(result));
@@ -93,34 +98,6 @@ async function requireFolder(folder: string): Promise<void> {
   }
 }
 
-/** Each file once, by whichever of the paths it is found first. */
-async function findSources(
-  paths: readonly string[],
-  leaveOut: string,
-  vehicleOf: VehicleRule,
-  progress: Progress,
-): Promise<{ readonly sources: CaptureSource[]; readonly passedOver: readonly PassedOver[] }> {
-  for (const path of paths) await requireThere(path);
-  const sources: CaptureSource[] = [];
-  const passedOver: PassedOver[] = [];
-  const seen = new Set<string>();
-  for (const path of paths) {
-    for await (const file of findFiles(path, leaveOut, (found) => passedOver.push(found))) {
-      if (seen.has(file.path)) continue;
-      seen.add(file.path);
-      try {
-        sources.push(await fileSource(file, vehicleOf));
-      } catch (error) {
-        // One that cannot be read costs only itself.
-        if (!(error instanceof RetryableError)) throw error;
-        passedOver.push({ path: file.path, reason: error.message });
-      }
-      progress.show(() => `found ${count(sources.length)} captures`);
-    }
-  }
-  return { sources, passedOver };
-}
-
 /** The captures are in the table, whatever becomes of it: a failure is told, and the next run tries again. */
 async function checkpointIfDue(folder: string): Promise<CheckpointResult | { error: string }> {
   try {
@@ -141,33 +118,17 @@ function jobCount(options: OptionValues): number {
   return jobs;
 }
 
-/** How a capture's vehicle is found from its path relative to PATH. */
-interface VehicleRule {
-  vehicleId(key: string): string | null;
-  /** For a person. */
-  readonly description: string;
+/** What brings back captures whose vehicle was forgotten, for a shell. */
+function retryCommand(paths: readonly string[], options: OptionValues): string {
+  const named = ["table", "key-pattern", "vehicle", "jobs"].flatMap((name) => {
+    const value = options[name];
+    return typeof value === "string" ? [`--${name}`, value] : [];
+  });
+  return ["deltacap", "retry", "--again", ...paths, ...named].map(shellWord).join(" ");
 }
 
-function vehicleRule(options: OptionValues): VehicleRule {
-  const { vehicle } = options;
-  const text = options["key-pattern"];
-  if (vehicle === undefined) {
-    const pattern = keyPattern(String(text ?? defaultKeyPattern));
-    return { vehicleId: (key) => pattern.vehicleId(key), description: `the key pattern ${pattern.text}` };
-  }
-  if (text !== undefined)
-    throw new UsageError("--vehicle and --key-pattern exclude each other: give one of them");
-  if (typeof vehicle !== "string" || vehicle === "")
-    throw new UsageError("--vehicle ID is empty: name the vehicle");
-  return { vehicleId: () => vehicle, description: "--vehicle" };
-}
-
-function keyPattern(text: string): KeyPattern {
-  try {
-    return new KeyPattern(text);
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
-  }
+function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 async function ingestAll(

@@ -6,16 +6,19 @@ import { SqsCaptureQueue } from "../../src/aws/sqs-capture-queue.ts";
 import { fileWithSource } from "../../src/delta/find-rows.ts";
 import { RejectedError, RetryableError, TableRefusedError } from "../../src/errors.ts";
 import { type Command, ExitCode, type Terminal, UsageError } from "../command.ts";
+import { retryInFolder } from "../local-retry.ts";
 import { count, Progress } from "../progress.ts";
 import { fateOf, idOf, isBeyondLedger, objectUri, requireCaptureBucket } from "../source-fate.ts";
 import { type DeployedStack, type OpenStack, stackOf, stackOptions, stackOptionsHelp } from "../stack.ts";
+import { ingest } from "./ingest.ts";
 
 export const retry = (open: OpenStack): Command => ({
   name: "retry",
   writes: true,
-  summary: "dead letters, or one capture, sent through the pipeline again",
+  summary: "dead letters, or one capture, sent through the pipeline again; local captures too",
   help: `Usage: deltacap retry --dead-letters [--stack NAME] [--region NAME] [--json]
        deltacap retry CAPTURE [--again] [--stack NAME] [--region NAME] [--json]
+       deltacap retry PATH... --table DIR [--again] [--key-pattern P | --vehicle ID] [--jobs N] [--json]
 
 --dead-letters moves the messages of both dead letter queues back to where they came from: captures to the capture queue,
 manifests to the manifest queue. Each is removed only once it was sent. Mend the cause first, or they come back.
@@ -23,13 +26,25 @@ manifests to the manifest queue. Each is removed only once it was sent. Mend the
 CAPTURE (s3://bucket/key) announces one object to the converter again, as if it had just been uploaded. One that is in the table
 is left alone: what was committed is never added twice.
 
-  --again          for a capture that was committed and whose rows were deleted, or taken back by RESTORE, since: makes the
-                   ledger forget it, so that it is ingested again. Refused while any live file of the table has rows of it
+PATH... --table DIR ingests captures into a table in a folder, as "deltacap ingest" does and with its options.
+
+  --again          for a capture that was committed and whose rows were deleted, forgotten, or taken back by RESTORE, since:
+                   makes the ledger forget it, so that it is ingested again. Refused while any live file of the table has rows
+                   of it; of several captures, those that have rows are left alone
 ${stackOptionsHelp}
   --json           one JSON object
 `,
-  options: { ...stackOptions, "dead-letters": { type: "boolean" }, again: { type: "boolean" } },
+  options: {
+    ...stackOptions,
+    "dead-letters": { type: "boolean" },
+    again: { type: "boolean" },
+    ...ingest.options,
+  },
   run: async (positionals, options, terminal) => {
+    if (options.table !== undefined) return await retryInFolder(positionals, options, terminal);
+    const local = ["key-pattern", "vehicle", "jobs"].find((name) => options[name] !== undefined);
+    if (local !== undefined)
+      throw new UsageError(`--${local} is for a table in a folder: give --table DIR too`);
     const deadLetters = options["dead-letters"] === true;
     const [capture, ...more] = positionals;
     if (deadLetters === (capture !== undefined) || more.length > 0)
@@ -106,7 +121,10 @@ async function retryCapture(stack: DeployedStack, object: CaptureObject, again: 
   const fate = await fateOf(stack, id, object.modifiedMs);
   const result = { capture, source_id: id, status: fate.status };
   if (fate.status === "committed" && !again) {
-    const text = `it was committed in version ${fate.version}: nothing was sent. If its rows were deleted since, --again sends it`;
+    const text =
+      fate.forgotten_in === undefined
+        ? `it was committed in version ${fate.version}: nothing was sent. If its rows were deleted since, --again sends it`
+        : `its vehicle was forgotten in version ${fate.forgotten_in}: nothing was sent. --again sends it`;
     return { ...result, announced: false, text };
   }
   // The ledger may have forgotten what the table still has.

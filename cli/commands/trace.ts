@@ -73,7 +73,10 @@ async function traceObject(
 }
 
 function isWhole(trace: Trace): boolean {
-  return trace.status === "empty" || (trace.status === "committed" && trace.damage === undefined);
+  return (
+    trace.status === "empty" ||
+    (trace.status === "committed" && trace.damage === undefined && trace.forgotten_in === undefined)
+  );
 }
 
 function described(trace: Trace): string {
@@ -95,12 +98,20 @@ function fateLines(fate: SourceFate): string[][] {
   if (fate.status === "unknown") return [["unknown", fate.advice]];
   if (fate.status === "empty") return [["empty", "it holds no packet"]];
   if (fate.status === "rejected") return [["rejected", `at byte ${fate.offset}: ${fate.reason}`]];
-  const { version, committed, packets, damage, files, told_by } = fate;
+  const { version, committed, packets, damage, files, told_by, forgotten_in } = fate;
   const when = committed === null ? "the log no longer has that commit" : committed;
   const many = packets === undefined ? "" : `, ${count(packets)} packets`;
   return [
     ["committed", `in version ${version} (${when}${told_by === "log" ? "; by the log" : ""})${many}`],
     ...(damage === undefined ? [] : [["damaged", `at byte ${damage.offset}: ${damage.reason}`]]),
+    ...(forgotten_in === undefined
+      ? []
+      : [
+          [
+            "forgotten",
+            `in version ${forgotten_in}, with its vehicle: its rows are gone. "deltacap retry --again" ingests it again`,
+          ],
+        ]),
     ...files.map((file, i) => [i === 0 ? "files" : "", file]),
   ];
 }

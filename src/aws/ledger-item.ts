@@ -38,6 +38,7 @@ export function toItem(id: SourceId, entry: LedgerEntry, { nowMs, expires }: Ite
     item.version = { N: String(entry.version) };
     if (entry.batchId !== undefined) item.batchId = { S: entry.batchId };
     if (entry.packets !== undefined) item.packets = { N: String(entry.packets) };
+    if (entry.forgottenIn !== undefined) item.forgottenIn = { N: String(entry.forgottenIn) };
     if (entry.damage !== undefined) {
       item.offset = { N: String(entry.damage.offset) };
       item.reason = { S: entry.damage.reason.slice(0, REASON_CHARACTERS) };
@@ -60,7 +61,7 @@ export function fromItem(item: Item): [SourceId, LedgerEntry] {
   const id = text(item, KEY);
   const status = text(item, "status");
   if (status === "committed") {
-    const { capture, batchId, packets } = item;
+    const { capture, batchId, packets, forgottenIn } = item;
     return [
       id,
       {
@@ -69,6 +70,7 @@ export function fromItem(item: Item): [SourceId, LedgerEntry] {
         ...(capture === undefined ? {} : { capture: text(item, "capture") }),
         ...(batchId === undefined ? {} : { batchId: text(item, "batchId") }),
         ...(packets === undefined ? {} : { packets: integer(item, "packets") }),
+        ...(forgottenIn === undefined ? {} : { forgottenIn: integer(item, "forgottenIn") }),
         ...(item.reason === undefined
           ? {}
           : { damage: { offset: integer(item, "offset"), reason: text(item, "reason") } }),

@@ -1,7 +1,7 @@
 import { TableRefusedError } from "../errors.ts";
 import type { Damage } from "../manifest/ledger.ts";
 import type { Manifest } from "../manifest/manifest.ts";
-import { hex, type SourceId } from "../manifest/source-id.ts";
+import { hex, isSourceId, type SourceId } from "../manifest/source-id.ts";
 import { base64, fromBase64 } from "./base64.ts";
 
 /**
@@ -11,6 +11,8 @@ import { base64, fromBase64 } from "./base64.ts";
 const BATCHES = "deltacap.batches";
 const SOURCES = "deltacap.sources";
 const DAMAGE = "deltacap.damage";
+/** Source ids, packed, whose rows a commit removed because their vehicle was forgotten. */
+const FORGOTTEN = "deltacap.forgotten";
 /** "content" where the ids are made from contents alone, as of captures in folders. Older versions made them from paths. */
 const IDS = "deltacap.ids";
 
@@ -27,12 +29,6 @@ export interface CommittedSources {
 
 export function commitTags(manifests: readonly Manifest[]): Record<string, string> {
   const sources = manifests.flatMap((manifest) => manifest.sources);
-  const packed = new Uint8Array(sources.length * ID_BYTES);
-  sources.forEach(({ id }, i) => {
-    for (let j = 0; j < ID_BYTES; j++) {
-      packed[i * ID_BYTES + j] = 16 * digit(id.charCodeAt(2 * j)) + digit(id.charCodeAt(2 * j + 1));
-    }
-  });
   const damage = sources.flatMap((source, i) =>
     source.damage === undefined
       ? []
@@ -40,7 +36,7 @@ export function commitTags(manifests: readonly Manifest[]): Record<string, strin
   );
   return {
     [BATCHES]: JSON.stringify(manifests.map((manifest) => manifest.batchId)),
-    [SOURCES]: base64(packed),
+    [SOURCES]: pack(sources.map(({ id }) => id)),
     ...(damage.length === 0 ? {} : { [DAMAGE]: JSON.stringify(damage) }),
     ...(sources.length > 0 && sources.every(({ bucket }) => bucket === "") ? { [IDS]: "content" } : {}),
   };
@@ -53,7 +49,6 @@ export function commitTags(manifests: readonly Manifest[]): Record<string, strin
 export function readCommitTags(tags: Readonly<Record<string, unknown>> | undefined): CommittedSources | null {
   const packedText = tags?.[SOURCES];
   if (tags === undefined || packedText === undefined) return null;
-  const packed = unpack(packedText);
   const damage = new Map<number, Damage>();
   for (const entry of jsonArray(tags, DAMAGE)) {
     if (!isDamage(entry)) throw unreadable(DAMAGE, "holds something else than source, offset and reason");
@@ -61,12 +56,23 @@ export function readCommitTags(tags: Readonly<Record<string, unknown>> | undefin
   }
   const batchIds = jsonArray(tags, BATCHES);
   if (!batchIds.every((id) => typeof id === "string")) throw unreadable(BATCHES, "is no list of texts");
-  const sources = Array.from({ length: packed.length / ID_BYTES }, (_, i) => {
-    const id = hex(packed.subarray(i * ID_BYTES, (i + 1) * ID_BYTES));
+  const sources = unpack(SOURCES, packedText).map((id, i) => {
     const known = damage.get(i);
     return known === undefined ? { id } : { id, damage: known };
   });
   return { batchIds, sources, byContent: tags[IDS] === "content" };
+}
+
+/** Tags of a commit that removed the rows of these sources for good. What is no id, as in another writer's rows, is left out. */
+export function forgottenTags(sources: readonly string[]): Record<string, string> {
+  const ids = sources.filter(isSourceId);
+  return ids.length === 0 ? {} : { [FORGOTTEN]: pack(ids) };
+}
+
+/** Sources that the commit forgot. Throws `TableRefusedError` where the tag cannot be read. */
+export function readForgotten(tags: Readonly<Record<string, unknown>> | undefined): SourceId[] {
+  const text = tags?.[FORGOTTEN];
+  return text === undefined ? [] : unpack(FORGOTTEN, text);
 }
 
 function isDamage(entry: unknown): entry is Damage & { source: number } {
@@ -75,18 +81,30 @@ function isDamage(entry: unknown): entry is Damage & { source: number } {
   return Number.isSafeInteger(source) && Number.isSafeInteger(offset) && typeof reason === "string";
 }
 
-function unpack(text: unknown): Uint8Array {
-  if (typeof text !== "string") throw unreadable(SOURCES, "is no text");
+function pack(ids: readonly SourceId[]): string {
+  const packed = new Uint8Array(ids.length * ID_BYTES);
+  ids.forEach((id, i) => {
+    for (let j = 0; j < ID_BYTES; j++) {
+      packed[i * ID_BYTES + j] = 16 * digit(id.charCodeAt(2 * j)) + digit(id.charCodeAt(2 * j + 1));
+    }
+  });
+  return base64(packed);
+}
+
+function unpack(tag: string, text: unknown): SourceId[] {
+  if (typeof text !== "string") throw unreadable(tag, "is no text");
   let packed: Uint8Array;
   try {
     packed = fromBase64(text);
   } catch (error) {
-    throw unreadable(SOURCES, "is no base64", error);
+    throw unreadable(tag, "is no base64", error);
   }
   if (packed.length % ID_BYTES !== 0) {
-    throw unreadable(SOURCES, `holds ${packed.length} bytes, which is no multiple of ${ID_BYTES}`);
+    throw unreadable(tag, `holds ${packed.length} bytes, which is no multiple of ${ID_BYTES}`);
   }
-  return packed;
+  return Array.from({ length: packed.length / ID_BYTES }, (_, i) =>
+    hex(packed.subarray(i * ID_BYTES, (i + 1) * ID_BYTES)),
+  );
 }
 
 function jsonArray(tags: Readonly<Record<string, unknown>>, tag: string): unknown[] {

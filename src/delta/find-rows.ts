@@ -36,6 +36,32 @@ export async function fileWithSource(
   return null;
 }
 
+/**
+ * Those of the sources that have rows in the table; rows that a deletion vector deletes are not there. Cost: the log's state, and of
+ * each live file the footer and one column. Throws `UnreadableFileError` for a file that cannot be read: it might have them.
+ */
+export async function sourcesWithRows(
+  { log, store }: { readonly log: LogStore; readonly store: ObjectStore },
+  ids: ReadonlySet<SourceId>,
+): Promise<Set<SourceId>> {
+  const found = new Set<SourceId>();
+  const state = await reconcileLog(log);
+  if (state === null || ids.size === 0) return found;
+  const columns = fileColumnsOf(state.metadata).filter(({ name }) => name === SOURCE);
+  for await (const actions of state.files()) {
+    for (const { add } of actions) {
+      if (add === undefined) continue;
+      const reader = await DataFileReader.open(store, add, columns);
+      for (const index of reader.rowGroups.keys()) {
+        const [column] = (await reader.read(index, SOURCE_ONLY)).columns;
+        if (column?.kind !== "string") continue;
+        for (const id of column.dictionary) if (ids.has(id)) found.add(id);
+      }
+    }
+  }
+  return found;
+}
+
 async function hasSource(reader: DataFileReader, id: SourceId): Promise<boolean> {
   for (const [index, summary] of reader.rowGroups.entries()) {
     if (!mayHaveSource(summary, id)) continue;

@@ -1,7 +1,9 @@
 import { packetTable } from "../columns/packet-table.ts";
+import type { SourceId } from "../manifest/source-id.ts";
 import type { WrittenFile } from "../parquet/parquet-file.ts";
 import { type Action, type Add, serializeActions } from "./actions.ts";
 import { type CommitIdentity, encodedPath } from "./commit-body.ts";
+import { forgottenTags } from "./commit-tags.ts";
 import { hasDeletionVector } from "./deletion-vector.ts";
 import { deltaStatistics } from "./file-statistics.ts";
 import type { Rewriting } from "./rewritable-table.ts";
@@ -15,6 +17,8 @@ export interface Rewrite {
   readonly added: readonly WrittenFile[];
   /** Rows that are gone with it. */
   readonly deletedRows?: number;
+  /** Sources of which they were, where they must not be ingested again. */
+  readonly forgotten?: readonly SourceId[];
 }
 
 /**
@@ -54,12 +58,13 @@ export function rewriteBody(rewrite: Rewrite, readVersion: number, identity: Com
 }
 
 function commitInfo(
-  { operation, predicate, removed, added, deletedRows }: Rewrite,
+  { operation, predicate, removed, added, deletedRows, forgotten = [] }: Rewrite,
   readVersion: number,
   { timestamp, engineInfo, txnId }: CommitIdentity,
 ) {
   const bytes = (files: readonly { readonly size: number }[]) =>
     String(files.reduce((sum, { size }) => sum + size, 0));
+  const tags = forgottenTags(forgotten);
   return {
     timestamp,
     operation,
@@ -77,5 +82,6 @@ function commitInfo(
     },
     engineInfo,
     txnId,
+    ...(Object.keys(tags).length === 0 ? {} : { tags }),
   };
 }

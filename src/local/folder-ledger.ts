@@ -2,7 +2,13 @@ import { randomUUID } from "node:crypto";
 import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { RetryableError } from "../errors.ts";
-import type { CommittedEntry, Ledger, LedgerEntry, Watermark } from "../manifest/ledger.ts";
+import {
+  type CommittedEntry,
+  type Ledger,
+  type LedgerEntry,
+  newestVersion,
+  type Watermark,
+} from "../manifest/ledger.ts";
 import type { SourceId } from "../manifest/source-id.ts";
 import { forEachLine, lineAt } from "./file-lines.ts";
 import { type IdWords, idWords, LedgerIndex } from "./ledger-index.ts";
@@ -60,8 +66,11 @@ export class FolderLedger implements Ledger {
 
   async putCommitted(entries: ReadonlyMap<SourceId, LedgerEntry & { status: "committed" }>): Promise<void> {
     const known = await this.lookup([...entries.keys()]);
-    // An entry replayed from the log says less than the one its committer wrote: it never replaces that.
-    const fresh = [...entries].filter(([id]) => known.get(id)?.status !== "committed");
+    // An entry replayed from the log says less than the one its committer wrote: it never replaces that of the same version.
+    const fresh = [...entries].filter(([id, entry]) => {
+      const before = known.get(id);
+      return before?.status !== "committed" || newestVersion(before) < newestVersion(entry);
+    });
     await this.#append(fresh.map(([id, entry]) => ({ id, entry })));
   }
 
@@ -131,11 +140,16 @@ export class FolderLedger implements Ledger {
       [...found].flatMap(([id, earlier]) => {
         const entry = { ...earlier.entry, byContent: true } as const;
         return [
-          { id, entry },
+          { id, entry: { ...entry, rowsId: earlier.id } },
           { id: earlier.id, entry },
         ];
       }),
     );
+  }
+
+  /** Makes sources unknown, so that their captures are ingested again. Only for sources of which the table has no row. */
+  async release(ids: readonly SourceId[]): Promise<void> {
+    await this.#append(ids.map((released) => ({ released })));
   }
 
   /** Adds captures to entries of older versions that lack them. */
@@ -208,6 +222,11 @@ export class FolderLedger implements Ledger {
       this.#named = Math.max(this.#named, line.named);
       return;
     }
+    if ("released" in line) {
+      const released = idWords(line.released);
+      if (released !== null) this.#index.put(released, offset, "released");
+      return;
+    }
     const id = idWords(line.id);
     if (id !== null) this.#put(id, offset, statusOf(line.entry));
   }
@@ -223,7 +242,12 @@ export class FolderLedger implements Ledger {
     const found = words === null ? null : this.#index.find(words);
     if (found === null) return null;
     const line = parseLine(await lineAt(file, found.offset));
-    return line !== null && "id" in line && line.id === id ? line.entry : null;
+    if (line === null || !("id" in line) || line.id !== id) return null;
+    const { entry } = line;
+    if (entry.status !== "committed" || entry.rowsId === undefined || entry.rowsId === id) return entry;
+    // The log, and so what became of it since, names the source by its older id.
+    const origin = await this.#entryOf(entry.rowsId, file);
+    return origin?.status === "committed" ? { ...origin, rowsId: entry.rowsId } : null;
   }
 
   /**

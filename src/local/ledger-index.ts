@@ -1,10 +1,10 @@
 /**
  * What a ledger's line says of a source, without the details. `earlier`: committed by an older version, under an id that was made
- * from the capture's path.
+ * from the capture's path. `released`: not known any more.
  */
-export type IndexedStatus = "committed" | "earlier" | "rejected" | "empty";
+export type IndexedStatus = "committed" | "earlier" | "rejected" | "empty" | "released";
 
-const STATUSES: readonly IndexedStatus[] = ["committed", "earlier", "rejected", "empty"];
+const STATUSES: readonly IndexedStatus[] = ["committed", "earlier", "rejected", "empty", "released"];
 const EARLIER = STATUSES.indexOf("earlier");
 
 /** A source id as four numbers of 32 bits, in the order of its digits. */
@@ -55,10 +55,14 @@ export class LedgerIndex {
   find(id: IdWords): { readonly offset: number; readonly status: IndexedStatus } | null {
     const slot = this.#slotOf(id);
     const place = this.#places[slot]!;
-    return place === 0 ? null : { offset: place - 1, status: STATUSES[this.#statuses[slot]!]! };
+    const status = STATUSES[this.#statuses[slot]!]!;
+    return place === 0 || status === "released" ? null : { offset: place - 1, status };
   }
 
-  /** Takes a line into the index. A source that is committed stays so: a later line of another status is passed over. */
+  /**
+   * Takes a line into the index. A source that is committed stays so: a later line of another status is passed over, unless it
+   * releases the source.
+   */
   put(id: IdWords, offset: number, status: IndexedStatus): void {
     const slot = this.#slotOf(id);
     const code = STATUSES.indexOf(status);
@@ -67,7 +71,7 @@ export class LedgerIndex {
       this.#size++;
     } else {
       const before = this.#statuses[slot]!;
-      if (!isCommitted(status) && isCommitted(STATUSES[before]!)) return;
+      if (!isCommitted(status) && status !== "released" && isCommitted(STATUSES[before]!)) return;
       if (before === EARLIER) this.#earlier--;
     }
     if (code === EARLIER) this.#earlier++;

@@ -9,7 +9,9 @@ import type { IdWords, IndexedStatus } from "./ledger-index.ts";
 export type LedgerLine =
   | { readonly id: SourceId; readonly entry: LedgerEntry }
   | { readonly watermark: number; readonly commit?: string }
-  | { readonly named: number };
+  | { readonly named: number }
+  /** The source is not known any more, whatever earlier lines say. */
+  | { readonly released: SourceId };
 
 /** Returns what the line says; null for an empty line, and for one that a crash tore. */
 export function parseLine(text: string): LedgerLine | null {
@@ -28,6 +30,7 @@ export function parseLine(text: string): LedgerLine | null {
       : { watermark };
   }
   if ("named" in value && Number.isSafeInteger(value.named)) return { named: value.named as number };
+  if ("released" in value && typeof value.released === "string") return { released: value.released };
   if ("id" in value && typeof value.id === "string" && "entry" in value && isEntry(value.entry)) {
     return { id: value.id, entry: value.entry };
   }
@@ -119,14 +122,26 @@ function hexWord(bytes: Buffer, at: number): number {
 
 function isEntry(value: unknown): value is LedgerEntry {
   if (typeof value !== "object" || value === null) return false;
-  const { status, version, capture, batchId, packets, damage, reason, offset, byContent } = value as Fields;
+  const {
+    status,
+    version,
+    capture,
+    batchId,
+    packets,
+    damage,
+    reason,
+    offset,
+    byContent,
+    rowsId,
+    forgottenIn,
+  } = value as Fields;
   if (status === "empty") return typeof capture === "string";
   if (status === "rejected") return typeof capture === "string" && isDamage({ reason, offset });
   return (
     status === "committed" &&
     Number.isSafeInteger(version) &&
-    [capture, batchId].every((text) => text === undefined || typeof text === "string") &&
-    (packets === undefined || Number.isSafeInteger(packets)) &&
+    [capture, batchId, rowsId].every((text) => text === undefined || typeof text === "string") &&
+    [packets, forgottenIn].every((number) => number === undefined || Number.isSafeInteger(number)) &&
     (damage === undefined || isDamage(damage)) &&
     (byContent === undefined || byContent === true)
   );

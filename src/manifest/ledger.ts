@@ -22,6 +22,10 @@ export type LedgerEntry =
        * paths, and for S3.
        */
       readonly byContent?: true;
+      /** Of a capture in a folder that an older version committed: the id that it has in the table and in the log. */
+      readonly rowsId?: SourceId;
+      /** Version in which its vehicle was forgotten: its rows are gone, and it is not to be ingested again unasked. */
+      readonly forgottenIn?: number;
     }
   | {
       readonly status: "rejected";
@@ -32,6 +36,11 @@ export type LedgerEntry =
   | { readonly status: "empty"; readonly capture: string };
 
 export type CommittedEntry = LedgerEntry & { readonly status: "committed" };
+
+/** The newest version that says something of the source. */
+export function newestVersion({ version, forgottenIn }: CommittedEntry): number {
+  return forgottenIn ?? version;
+}
 
 /** How far a ledger is an index, and of which log. */
 export interface Watermark {
@@ -50,7 +59,7 @@ export interface Ledger {
   readonly remake: string;
   /** Entries of the ids that have one. */
   lookup(ids: readonly SourceId[]): Promise<Map<SourceId, LedgerEntry>>;
-  /** Writes entries of committed sources; replaces `rejected` and `empty`, and a `committed` of the same version. */
+  /** Writes entries of committed sources; replaces `rejected` and `empty`, and a `committed` of the same or an older version. */
   putCommitted(entries: ReadonlyMap<SourceId, LedgerEntry & { status: "committed" }>): Promise<void>;
   /** Writes `rejected` or `empty` on condition that the source is not `committed`. */
   putSetAside(entries: ReadonlyMap<SourceId, LedgerEntry & { status: "rejected" | "empty" }>): Promise<void>;

@@ -1,6 +1,11 @@
 /** Lower-case hex of the first 16 bytes of a SHA-256 (32 characters): the table's column `source_id`. */
 export type SourceId = string;
 
+/** Whether the text is a source id: in a column, another writer may have put anything. */
+export function isSourceId(text: string): boolean {
+  return /^[0-9a-f]{32}$/.test(text);
+}
+
 /** SHA-256 of the bytes, 32 bytes. Synchronous: inputs are short. */
 export type Sha256 = (bytes: Uint8Array) => Uint8Array;
 

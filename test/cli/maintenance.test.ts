@@ -84,7 +84,7 @@ test("forget removes a vehicle's rows, says what is not gone yet, and its captur
     { vehicle_id: "car-3" },
   ]);
   const again = await deltacap("ingest", join(table, "..", "one"), "--table", table, "--json");
-  expect(lastLine(again.out)).toMatchObject({ ingested: 0, duplicates: 2 });
+  expect(lastLine(again.out)).toMatchObject({ ingested: 0, duplicates: 1, forgotten: 1 });
   const json = await deltacap("forget", table, "--vehicle", "car-1", "--json");
   expect(lastLine(json.out)).toMatchObject({ vehicle: "car-1", rows: 0, commits: 0, remaining: [] });
 });

@@ -223,7 +223,7 @@ describe("a table of an older version", () => {
     write("captures/car-0/copy.pcap", captureOf(3));
     expect((await ingest("captures")).last).toMatchObject({ ingested: 0, duplicates: 2, same_content: 1 });
     const known = await new FolderLedger(table).lookup([localSourceId(source, sha256)]);
-    expect([...known.values()]).toEqual([{ ...entry, byContent: true }]);
+    expect([...known.values()]).toEqual([{ ...entry, byContent: true, rowsId: sourceId(source, sha256) }]);
   });
 
   test("too many to compare each with each: those of the same file name are found", async () => {

@@ -119,21 +119,32 @@ describe("retry --again", () => {
     expect(traced).toMatchObject([{ status: "committed", told_by: "ledger" }]);
   });
 
-  test("sends a capture whose rows were deleted; then it is ingested once more, and only once", async () => {
-    const stack = await TestStack.open(cloud, "again");
-    await stack.ingest({ "car-1/a.pcap": capture(1), "car-2/b.pcap": capture(2) });
-    await stack.forget("car-1");
-    const uri = `s3://${stack.bucket}/car-1/a.pcap`;
-    expect((await retried(stack, uri)).result).toMatchObject({ announced: false });
-    const { code, result } = await retried(stack, uri, "--again");
-    expect([code, result]).toMatchObject([0, { announced: true, status: "committed" }]);
-    const [message] = stack.deployment.messages(stack.stack.settings.captureQueueUrl);
-    const delivery = { messageId: "1", body: message?.body ?? "" };
-    await stack.ingestAnnounced([delivery]);
-    await stack.ingestAnnounced([delivery]);
-    const rows = (await readableFiles(stack.table.log)).reduce((sum, file) => sum + (file.rows ?? 0), 0);
-    expect(rows).toBe(2);
-  });
+  test.each(["before", "after"])(
+    "sends a capture whose rows were deleted; then it is ingested once more, and only once: %s the committer knew",
+    async (when) => {
+      const stack = await TestStack.open(cloud, `again-${when}`);
+      await stack.ingest({ "car-1/a.pcap": capture(1), "car-2/b.pcap": capture(2) });
+      await stack.forget("car-1");
+      const uri = `s3://${stack.bucket}/car-1/a.pcap`;
+      expect((await retried(stack, uri)).result).toMatchObject({ announced: false });
+      if (when === "after") {
+        // The committer's next run reads of it in the log.
+        await stack.ingest({ "car-3/c.pcap": capture(3) });
+        const { result } = await retried(stack, uri);
+        expect(result?.text).toContain("its vehicle was forgotten in version 2");
+        const traced = await stack.deltacap("trace", uri);
+        expect([traced.code, traced.out]).toEqual([1, expect.stringContaining("forgotten in version 2")]);
+      }
+      const { code, result } = await retried(stack, uri, "--again");
+      expect([code, result]).toMatchObject([0, { announced: true, status: "committed" }]);
+      const [message] = stack.deployment.messages(stack.stack.settings.captureQueueUrl);
+      const delivery = { messageId: "1", body: message?.body ?? "" };
+      await stack.ingestAnnounced([delivery]);
+      await stack.ingestAnnounced([delivery]);
+      const rows = (await readableFiles(stack.table.log)).reduce((sum, file) => sum + (file.rows ?? 0), 0);
+      expect(rows).toBe(when === "after" ? 3 : 2);
+    },
+  );
 });
 
 test("retry of a capture that the ledger has forgotten, and the log has not, leaves it alone", async () => {

@@ -46,6 +46,7 @@ export function ledgerConformance(
         capture: "s3://bucket/vehicle ü/a+b%20.pcap",
         batchId: "batch-1",
         packets: 2 ** 40,
+        forgottenIn: 13,
         damage: { offset: 2 ** 33 + 1, reason: 'block length 7 at "offset"\nis odd: ä€\u{1f600}' },
       };
       const bare: Committed = { status: "committed", version: 0 };
@@ -91,6 +92,15 @@ export function ledgerConformance(
       await ledger.putCommitted(new Map([[id(1), entry]]));
       await fixture.another().putCommitted(new Map([[id(1), { status: "committed", version: 5 }]]));
       expect((await ledger.lookup([id(1)])).get(id(1))).toMatchObject({ status: "committed", version: 5 });
+    });
+
+    check("a later commit, or one that forgot the source, replaces what was said before", async () => {
+      const first: Committed = { status: "committed", version: 5, capture: "c", batchId: "b", packets: 9 };
+      await ledger.putCommitted(new Map([[id(1), first]]));
+      await ledger.putCommitted(new Map([[id(1), { ...first, forgottenIn: 6 }]]));
+      expect((await fixture.another().lookup([id(1)])).get(id(1))).toEqual({ ...first, forgottenIn: 6 });
+      await ledger.putCommitted(new Map([[id(1), { ...first, version: 7 }]]));
+      expect((await fixture.another().lookup([id(1)])).get(id(1))).toEqual({ ...first, version: 7 });
     });
 
     check("more sources than any batch call takes are written and found, none left out", async () => {

@@ -42,6 +42,8 @@ describe("the ledger's file", () => {
       { status: "committed", version: 1, damage: null },
       { status: "committed", version: 1, packets: "2" },
       { status: "committed", version: 1, byContent: "yes" },
+      { status: "committed", version: 1, rowsId: 7 },
+      { status: "committed", version: 1, forgottenIn: "2" },
       { status: "rejected", capture: "c" },
       { status: "empty" },
       { status: "lost", capture: "c" },
