@@ -37,7 +37,7 @@ export interface Terminal {
   begin?(writes: boolean): void;
 }
 
-export type OptionValues = Readonly<Record<string, string | boolean | undefined>>;
+export type OptionValues = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
 /** One subcommand. */
 export interface Command {

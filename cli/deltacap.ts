@@ -80,7 +80,7 @@ function parse(command: Command, args: readonly string[]) {
       args: joinedNumbers(args),
       allowPositionals: true,
       options: { ...command.options, help: { type: "boolean", short: "h" } },
-    }) as { values: Record<string, string | boolean | undefined>; positionals: string[] };
+    }) as { values: Record<string, string | boolean | string[] | undefined>; positionals: string[] };
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error));
   }

@@ -7,6 +7,7 @@ import type { Manifest } from "../src/manifest/manifest.ts";
 import { ExitCode, type Terminal } from "./command.ts";
 import { oneLine } from "./printable.ts";
 import { count, type Progress } from "./progress.ts";
+import { folderToExclude, groupRejections } from "./rejections.ts";
 
 /** Vehicles that are named at the end. */
 const MAX_VEHICLES = 20;
@@ -28,7 +29,10 @@ export class IngestReport {
   readonly #json: boolean;
   readonly #total: number;
   readonly #again: string;
+  readonly #paths: readonly string[];
   readonly #rejected: Fault[] = [];
+  /** Captures that were not rejected, by path. */
+  readonly #accepted: string[] = [];
   /** By capture: one that is converted again, because its files vanished, is damaged once. */
   readonly #damaged = new Map<string, Fault>();
   readonly #copies: { readonly capture: string; readonly sameAs: string }[] = [];
@@ -45,8 +49,19 @@ export class IngestReport {
   #packets = 0;
   #packetsSeen = 0;
 
-  /** `again`: the command that ingests captures again whose vehicle was forgotten. */
-  constructor(terminal: Terminal, progress: Progress, json: boolean, total: number, again: string) {
+  /**
+   * `paths`: the folders and files that the captures were found in. `again`: the command that ingests captures again whose vehicle
+   * was forgotten.
+   */
+  constructor(
+    terminal: Terminal,
+    progress: Progress,
+    json: boolean,
+    total: number,
+    paths: readonly string[],
+    again: string,
+  ) {
+    this.#paths = paths;
     this.#terminal = terminal;
     this.#progress = progress;
     this.#json = json;
@@ -57,6 +72,12 @@ export class IngestReport {
   passedOver(found: PassedOver): void {
     this.#passedOver.push(found);
     this.#event({ event: "passed over", ...found });
+  }
+
+  /** A mistyped pattern would otherwise look like a folder without captures. */
+  nothingMatches(): void {
+    this.#progress.clear();
+    this.#terminal.err("note: --include and --exclude leave no file to ingest\n");
   }
 
   /** Captures without a vehicle would be noticed only when somebody asks for one. */
@@ -82,6 +103,7 @@ export class IngestReport {
   capture(result: CaptureResult): void {
     const { capture } = result.source;
     this.#seen++;
+    if (result.outcome !== "rejected") this.#accepted.push(shown(capture));
     switch (result.outcome) {
       case "converted":
         this.#packetsSeen += result.packets;
@@ -191,9 +213,7 @@ export class IngestReport {
   #print(): void {
     const out = (line: string) => this.#terminal.out(`${oneLine(line)}\n`);
     for (const { path, reason } of this.#passedOver) out(`left out  ${path}: ${reason}`);
-    for (const { capture, reason, offset } of this.#rejected) {
-      out(`rejected  ${shown(capture)} at byte ${offset}: ${reason}`);
-    }
+    this.#printRejected(out);
     for (const { capture, reason, offset } of this.#damaged.values()) {
       // At byte 0 nothing was cut off: only the capture's clock was wrong.
       if (offset === 0) out(`damaged   ${shown(capture)}: ${reason}; all its packets are in the table`);
@@ -223,6 +243,24 @@ export class IngestReport {
     out(
       `${count(this.#ingested)} captures ingested with ${count(this.#packets)} packets, ${count(this.#duplicates)} were in the table already, ${count(this.#rejected.length)} rejected, ${count(this.#damaged.size)} damaged, ${count(this.#empty)} empty${this.#passedOver.length === 0 ? "" : `, ${count(this.#passedOver.length)} left out`}; the table is at version ${this.version ?? "none"}`,
     );
+  }
+
+  #printRejected(out: (line: string) => void): void {
+    let isSummary = false;
+    for (const { kind, named, unnamed } of groupRejections(this.#rejected)) {
+      for (const { capture, reason, offset } of named) {
+        out(`rejected  ${shown(capture)} at byte ${offset}: ${reason}`);
+      }
+      if (unnamed === 0) continue;
+      isSummary = true;
+      out(`rejected  ${count(unnamed)} more: ${kind}; run again with --json to name each`);
+    }
+    // A folder of captures that were not looked at must not be advised against.
+    if (!isSummary || this.#seen < this.#total) return;
+    const rejected = this.#rejected.map(({ capture }) => shown(capture));
+    const folder = folderToExclude(rejected, this.#accepted, this.#paths);
+    if (folder !== null)
+      out(`rejected  most of them are in folders named ${folder}: --exclude '**/${folder}' leaves these out`);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { CaptureSource } from "../src/capture/capture-store.ts";
 import { RetryableError } from "../src/errors.ts";
-import { fileSource, findFiles, type PassedOver } from "../src/local/file-capture-store.ts";
+import { type FileFilter, fileSource, findFiles, type PassedOver } from "../src/local/file-capture-store.ts";
 import { KeyPattern } from "../src/manifest/key-pattern.ts";
 import { defaultKeyPattern } from "../src/settings.ts";
 import { type OptionValues, UsageError } from "./command.ts";
@@ -13,13 +13,19 @@ export async function findSources(
   leaveOut: string,
   vehicleOf: VehicleRule,
   progress: Progress,
+  filter: FileFilter | null,
 ): Promise<{ readonly sources: CaptureSource[]; readonly passedOver: readonly PassedOver[] }> {
   for (const path of paths) await requireThere(path);
   const sources: CaptureSource[] = [];
   const passedOver: PassedOver[] = [];
   const seen = new Set<string>();
   for (const path of paths) {
-    for await (const file of findFiles(path, leaveOut, (found) => passedOver.push(found))) {
+    for await (const file of findFiles(
+      path,
+      leaveOut,
+      (found) => passedOver.push(found),
+      filter ?? undefined,
+    )) {
       if (seen.has(file.path)) continue;
       seen.add(file.path);
       try {

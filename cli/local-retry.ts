@@ -5,6 +5,7 @@ import { type IdentifiedSource, identifySources } from "../src/manifest/identify
 import type { SourceId } from "../src/manifest/source-id.ts";
 import { type OptionValues, required, type Terminal, UsageError } from "./command.ts";
 import { ingest } from "./commands/ingest.ts";
+import { fileFilter } from "./file-filter.ts";
 import { findSources, vehicleRule } from "./local-captures.ts";
 import { existingTable, type LocalTable } from "./local-table.ts";
 import { count, Progress } from "./progress.ts";
@@ -34,7 +35,13 @@ async function release(
   terminal: Terminal,
 ): Promise<void> {
   const progress = new Progress(terminal);
-  const { sources } = await findSources(paths, table.folder, vehicleRule(options), progress);
+  const { sources } = await findSources(
+    paths,
+    table.folder,
+    vehicleRule(options),
+    progress,
+    fileFilter(options),
+  );
   progress.clear();
   // Brings the ledger up to date.
   await table.committer([]);

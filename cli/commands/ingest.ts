@@ -9,6 +9,7 @@ import type { Manifest, ManifestSource } from "../../src/manifest/manifest.ts";
 import { defaultKeyPattern, functionDefaults } from "../../src/settings.ts";
 import { type Command, type OptionValues, required, UsageError } from "../command.ts";
 import { Converters } from "../converters.ts";
+import { fileFilter } from "../file-filter.ts";
 import { IngestReport } from "../ingest-report.ts";
 import { findSources, vehicleRule } from "../local-captures.ts";
 import { localTable } from "../local-table.ts";
@@ -25,7 +26,8 @@ export const ingest: Command = {
   name: "ingest",
   writes: true,
   summary: "captures (files, folders) into a Delta table in a local folder, each exactly once",
-  help: `Usage: deltacap ingest PATH... --table DIR [--key-pattern P | --vehicle ID] [--jobs N] [--json]
+  help: `Usage: deltacap ingest PATH... --table DIR [--key-pattern P | --vehicle ID] [--include GLOB] [--exclude GLOB]
+                       [--jobs N] [--json]
 
 Reads every capture named, or found in the folders named, and adds its packets to the Delta table in DIR, which is made if
 there is none. What is in the table already is left out: running it again adds nothing. A capture is known by its content, wherever
@@ -35,6 +37,10 @@ its file lies. Captures whose vehicle was forgotten are left out too, until "del
   --key-pattern P    where a capture's path, relative to PATH, names its vehicle: literals, {vehicle_id} (one
                      segment), * and **; default ${defaultKeyPattern}
   --vehicle ID       the vehicle of all captures, whatever their paths are
+  --include GLOB     only files whose path, relative to PATH, matches; may be repeated: any of them
+  --exclude GLOB     leaves out files, and folders with all that is in them, whose path matches; may be repeated, and
+                     is stronger than --include. In a GLOB * and ? match within a segment, ** any number of segments,
+                     [a-z] one character, {a,b} either. Quote it, or the shell replaces it
   --jobs N           processes that convert at once; default 1
   --json             one JSON event a line; the last one sums up
 
@@ -43,13 +49,15 @@ decompression.
 
 Ctrl-C and SIGTERM: what is being converted is committed, then the command ends. Running it again goes on.
 
-Exit: 0 all was ingested, 1 captures were rejected or damaged, or could not be read as files (each is named), 2 wrong use,
+Exit: 0 all was ingested, 1 captures were rejected or damaged, or could not be read as files (--json names each), 2 wrong use,
 3 not the captures' fault, 130 or 143 interrupted by Ctrl-C or SIGTERM.
 `,
   options: {
     table: { type: "string" },
     "key-pattern": { type: "string" },
     vehicle: { type: "string" },
+    include: { type: "string", multiple: true },
+    exclude: { type: "string", multiple: true },
     jobs: { type: "string" },
     json: { type: "boolean" },
   },
@@ -58,16 +66,19 @@ Exit: 0 all was ingested, 1 captures were rejected or damaged, or could not be r
     if (paths.length === 0) throw new UsageError("PATH is missing: name captures, or folders of captures");
     const jobs = jobCount(options);
     const vehicleOf = vehicleRule(options);
+    const filter = fileFilter(options);
     await requireFolder(folder);
     const progress = new Progress(terminal);
-    const { sources, passedOver } = await findSources(paths, folder, vehicleOf, progress);
+    const { sources, passedOver } = await findSources(paths, folder, vehicleOf, progress, filter);
     const report = new IngestReport(
       terminal,
       progress,
       options.json === true,
       sources.length,
+      paths,
       retryCommand(paths, options),
     );
+    if (filter !== null && sources.length === 0) report.nothingMatches();
     for (const found of passedOver) report.passedOver(found);
     report.vehicles(sources, vehicleOf.description);
     const converters = new Converters(folder, jobs, (result) => report.capture(result));
@@ -120,9 +131,10 @@ function jobCount(options: OptionValues): number {
 
 /** What brings back captures whose vehicle was forgotten, for a shell. */
 function retryCommand(paths: readonly string[], options: OptionValues): string {
-  const named = ["table", "key-pattern", "vehicle", "jobs"].flatMap((name) => {
+  const named = ["table", "key-pattern", "vehicle", "include", "exclude", "jobs"].flatMap((name) => {
     const value = options[name];
-    return typeof value === "string" ? [`--${name}`, value] : [];
+    const values = typeof value === "object" ? value : typeof value === "string" ? [value] : [];
+    return values.flatMap((each) => [`--${name}`, each]);
   });
   return ["deltacap", "retry", "--again", ...paths, ...named].map(shellWord).join(" ");
 }

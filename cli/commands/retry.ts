@@ -18,7 +18,8 @@ export const retry = (open: OpenStack): Command => ({
   summary: "dead letters, or one capture, sent through the pipeline again; local captures too",
   help: `Usage: deltacap retry --dead-letters [--stack NAME] [--region NAME] [--json]
        deltacap retry CAPTURE [--again] [--stack NAME] [--region NAME] [--json]
-       deltacap retry PATH... --table DIR [--again] [--key-pattern P | --vehicle ID] [--jobs N] [--json]
+       deltacap retry PATH... --table DIR [--again] [--key-pattern P | --vehicle ID] [--include GLOB] [--exclude GLOB]
+                     [--jobs N] [--json]
 
 --dead-letters moves the messages of both dead letter queues back to where they came from: captures to the capture queue,
 manifests to the manifest queue. Each is removed only once it was sent. Mend the cause first, or they come back.
@@ -42,7 +43,9 @@ ${stackOptionsHelp}
   },
   run: async (positionals, options, terminal) => {
     if (options.table !== undefined) return await retryInFolder(positionals, options, terminal);
-    const local = ["key-pattern", "vehicle", "jobs"].find((name) => options[name] !== undefined);
+    const local = ["key-pattern", "vehicle", "include", "exclude", "jobs"].find(
+      (name) => options[name] !== undefined,
+    );
     if (local !== undefined)
       throw new UsageError(`--${local} is for a table in a folder: give --table DIR too`);
     const deadLetters = options["dead-letters"] === true;

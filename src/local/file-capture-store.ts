@@ -61,6 +61,16 @@ export interface FoundFile {
   readonly size: number;
 }
 
+/** Which files below a path are wanted. */
+export interface FileFilter {
+  /** True for a file, or a folder with all that is in it, that is not wanted; asked by key. */
+  excludes(key: string): boolean;
+  /** True for a file that is wanted unless it is excluded; asked by key. */
+  includes(key: string): boolean;
+}
+
+const everything: FileFilter = { excludes: () => false, includes: () => true };
+
 /** What cannot be read as a capture, and why: it costs only itself. */
 export interface PassedOver {
   readonly path: string;
@@ -69,22 +79,25 @@ export interface PassedOver {
 
 /**
  * Files below `path` (a file or a folder) in the order of their names, without hidden ones and the folder `leaveOut`. Symbolic links
- * to files are followed, to folders are not: a walk must end. What is there and is none of these goes to `onPassedOver`. Throws
- * `RetryableError` where `path` itself is not there.
+ * to files are followed, to folders are not: a walk must end. What is there and is none of these goes to `onPassedOver`. What
+ * `filter` leaves out goes nowhere, and an excluded folder is not listed. Throws `RetryableError` where `path` itself is not there.
  */
 export async function* findFiles(
   path: string,
   leaveOut: string,
   onPassedOver: (passedOver: PassedOver) => void,
+  filter: FileFilter = everything,
 ): AsyncIterable<FoundFile> {
   const root = resolve(path);
   try {
     const found = await stat(root);
     const excluded = await statIfThere(leaveOut);
-    if (found.isFile()) yield { path: root, key: basename(root), size: found.size };
-    else if (found.isDirectory()) {
-      if (!isSame(found, excluded)) yield* walk(root, root, excluded, onPassedOver);
-    } else onPassedOver({ path: root, reason: kindOf(found) });
+    const key = basename(root);
+    if (found.isDirectory()) {
+      if (!isSame(found, excluded)) yield* walk(root, root, excluded, onPassedOver, filter);
+    } else if (filter.excludes(key) || !filter.includes(key)) return;
+    else if (found.isFile()) yield { path: root, key, size: found.size };
+    else onPassedOver({ path: root, reason: kindOf(found) });
   } catch (error) {
     if (isNotFound(error)) throw translated(error, `cannot read ${root}`);
     onPassedOver({ path: root, reason: refusal(error) });
@@ -96,6 +109,7 @@ async function* walk(
   root: string,
   leaveOut: Stats | null,
   onPassedOver: (passedOver: PassedOver) => void,
+  filter: FileFilter,
 ): AsyncIterable<FoundFile> {
   let names: Buffer[];
   try {
@@ -108,14 +122,17 @@ async function* walk(
   for (const { name, isUtf8 } of names.map(decoded).sort((a, b) => (a.name < b.name ? -1 : 1))) {
     if (name.startsWith(".")) continue;
     const path = join(folder, name);
+    const key = relative(root, path).split(sep).join("/");
+    if (filter.excludes(key)) continue;
     if (!isUtf8) {
       onPassedOver({ path, reason: "its name is no UTF-8, and the table's column capture is: rename it" });
       continue;
     }
     const found = await describe(path, leaveOut);
-    if (found === "folder") yield* walk(path, root, leaveOut, onPassedOver);
+    if (found === "folder") yield* walk(path, root, leaveOut, onPassedOver, filter);
+    else if (!filter.includes(key)) continue;
     else if (typeof found === "string") onPassedOver({ path, reason: found });
-    else if (found !== null) yield { path, key: relative(root, path).split(sep).join("/"), size: found.size };
+    else if (found !== null) yield { path, key, size: found.size };
   }
 }
 
