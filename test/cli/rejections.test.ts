@@ -147,3 +147,12 @@ describe("--include and --exclude", () => {
     expect(code).toBe(2);
   });
 });
+
+test("the command that brings forgotten captures back keeps the patterns", async () => {
+  write("car-1/a.pcap", captureOf(1));
+  write("car-1/old/b.pcap", captureOf(2, undefined, 7));
+  await ingest();
+  await deltacap("forget", table, "--vehicle", "car-1");
+  const { out } = await ingest("--include", "**/*.pcap", "--exclude", "**/old");
+  expect(out).toContain(`retry --again ${root} --table ${table} --include '**/*.pcap' --exclude '**/old'\n`);
+});
