@@ -20,7 +20,7 @@ export async function bundleFunction(name: (typeof functionNames)[number], folde
 
 /** The command line: `main.js`, and the worker that converts for `--jobs`. */
 export async function bundleCommandLine(folder: string): Promise<void> {
-  await bundle({ main: "cli/main.ts", "convert-worker": "cli/convert-worker.ts" }, folder, ".js");
+  await bundle({ main: "cli/main.ts", "convert-worker": "cli/ingest/convert-worker.ts" }, folder, ".js");
   copyWasm(folder);
 }
 
@@ -38,6 +38,8 @@ async function bundle(entryPoints: Record<string, string>, outdir: string, exten
     // not read before: importing the converter takes 119 ms of CPU instead of 194 (Node 24, x86-64). Minified it takes 116, which
     // is not worth unreadable stack traces.
     mainFields: ["module", "main"],
+    // Packages of this repository are bundled from their sources: what nobody uses of them is left out.
+    conditions: ["deltacap-source", "module"],
     splitting: true,
     // Code of packages written for CommonJS (that of zstd in WebAssembly among it) asks for these.
     banner: {

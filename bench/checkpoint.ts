@@ -4,18 +4,22 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
-import { fileColumns, packetTable } from "../src/columns/packet-table.ts";
-import type { Bounds } from "../src/columns/statistics.ts";
-import type { ColumnDefinition } from "../src/columns/table-schema.ts";
-import { writeCheckpoint } from "../src/delta/checkpoint-writer.ts";
-import { createTableBody } from "../src/delta/commit-body.ts";
-import { ConditionalLogStore } from "../src/delta/conditional-log-store.ts";
-import { deltaStatistics } from "../src/delta/file-statistics.ts";
-import { commitFileName, type LogFile, type LogStore } from "../src/delta/log-store.ts";
-import { liveFiles, reconcileLog } from "../src/delta/reconcile.ts";
-import { readSnapshot } from "../src/delta/snapshot.ts";
-import { FolderObjectStore } from "../src/local/folder-object-store.ts";
+import {
+  ConditionalLogStore,
+  commitFileName,
+  deltaStatistics,
+  type LogFile,
+  type LogStore,
+  liveFiles,
+  readSnapshot,
+  reconcileLog,
+  writeCheckpoint,
+} from "@deltacap/delta";
+import { FolderObjectStore } from "@deltacap/delta/folder";
+import type { Bounds, ColumnDefinition } from "@deltacap/parquet";
+import { createTableBody } from "../src/commit/commit-body.ts";
 import { nodePageCompressor } from "../src/node/page-compressor.ts";
+import { fileColumns, packetTable } from "../src/packets/packet-table.ts";
 import { Random } from "../test/support/random.ts";
 
 /**

@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
+import { PcapWriter } from "@deltacap/capture";
 import { build } from "esbuild";
 import { bundleFunction, functionNames } from "../bundle.ts";
-import { PcapWriter } from "../src/capture/capture-writer.ts";
 import { environmentOf } from "../src/settings.ts";
-import { ethernetMix, Traffic } from "../test/support/traffic.ts";
+import { ethernetMix, Traffic } from "../test/support/captures/traffic.ts";
 
 const SEED = 20_261_130;
 const RUNS = 7;

@@ -2,13 +2,12 @@ import { type ChildProcess, execFile, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
+import { DynamoDbLogStore, S3ObjectStore } from "@deltacap/delta/aws";
 import { type AwsClients, createClients } from "../src/aws/clients.ts";
-import { DynamoDbLogStore } from "../src/aws/dynamodb-log-store.ts";
-import { S3ObjectStore } from "../src/aws/s3-object-store.ts";
 import { tableLocation } from "../src/aws/table-location.ts";
-import { packetTable } from "../src/columns/packet-table.ts";
-import { appendBody, createTableBody } from "../src/delta/commit-body.ts";
+import { appendBody, createTableBody } from "../src/commit/commit-body.ts";
 import type { Manifest } from "../src/manifest/manifest.ts";
+import { packetTable } from "../src/packets/packet-table.ts";
 import { type Answer, DYNAMODB, HEAD, type Order, PUT } from "./commit-servers.ts";
 import { commitByNineRequests, type Place } from "./nine-requests.ts";
 

@@ -1,10 +1,8 @@
-import { readCapture } from "../src/capture/read-capture.ts";
-import { PacketDecoder } from "../src/decode/packet-decoder.ts";
+import { PacketDecoder, readCapture } from "@deltacap/capture";
+import type { NewObject, ParquetWriterFactory } from "@deltacap/parquet";
 import { fileChunks } from "../src/local/file-chunks.ts";
 import { nodeDecompressors } from "../src/node/compression.ts";
-import { PacketFiles } from "../src/parquet/packet-files.ts";
-import type { NewObject } from "../src/parquet/parquet-file.ts";
-import type { ParquetWriterFactory } from "../src/parquet/parquet-writer.ts";
+import { PacketFiles } from "../src/packets/packet-files.ts";
 import { converterDefaults } from "../src/settings.ts";
 
 /** One capture into Parquet files as the converter writes them; the columns of the capture itself are the same on every machine. */

@@ -1,9 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { Frame } from "../src/capture/frame.ts";
-import { PacketDecoder } from "../src/decode/packet-decoder.ts";
-import { ethernetMix, Traffic, vehicleMix } from "../test/support/traffic.ts";
+import { Frame, PacketDecoder } from "@deltacap/capture";
+import { ethernetMix, Traffic, vehicleMix } from "../test/support/captures/traffic.ts";
 
 const SEED = 20_261_130;
 const RUNS = 5;

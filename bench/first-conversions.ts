@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
-import { convertCaptures } from "../src/convert-captures.ts";
+import { convertCaptures } from "../src/ingest/convert-captures.ts";
 import { nodeDecompressors } from "../src/node/compression.ts";
 import { sha256 } from "../src/node/hash.ts";
 import { nodeParquetWriter } from "../src/node/parquet.ts";
 import { converterDefaults } from "../src/settings.ts";
-import { MemoryLedger } from "../test/support/memory-ledger.ts";
-import { MemoryObjectStore } from "../test/support/memory-object-store.ts";
+import { MemoryLedger } from "../test/support/memory/memory-ledger.ts";
+import { MemoryObjectStore } from "../test/support/memory/memory-object-store.ts";
 
 /** Run as a process of its own by `cold-start.ts`: converts one capture over and over, and prints each one's CPU milliseconds. */
 const [, , file = "", count = "1"] = process.argv;

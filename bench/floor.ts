@@ -1,14 +1,11 @@
 import { basename } from "node:path";
 import { parseArgs } from "node:util";
-import { readCapture } from "../src/capture/read-capture.ts";
-import { PacketDecoder } from "../src/decode/packet-decoder.ts";
+import { PacketDecoder, readCapture } from "@deltacap/capture";
+import type { NewObject, PageCompressor } from "@deltacap/parquet";
+import { ByteBuffer, pagedParquetWriter } from "@deltacap/parquet";
 import { fileChunks } from "../src/local/file-chunks.ts";
 import { nodeDecompressors } from "../src/node/compression.ts";
 import { nodeZstd } from "../src/node/zstd.ts";
-import { ByteBuffer } from "../src/parquet/byte-buffer.ts";
-import type { PageCompressor } from "../src/parquet/page-compressor.ts";
-import { pagedParquetWriter } from "../src/parquet/paged-writer.ts";
-import type { NewObject } from "../src/parquet/parquet-file.ts";
 import { converterDefaults } from "../src/settings.ts";
 import { convertCapture } from "./convert-capture.ts";
 import { mixes, SEED, seededCapture } from "./seeded-capture.ts";

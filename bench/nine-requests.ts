@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { type DynamoDBClient, GetItemCommand, PutItemCommand, QueryCommand } from "@aws-sdk/client-dynamodb";
-import { expireTime, incompleteItem } from "../src/aws/commit-item.ts";
-import { commitFileName } from "../src/delta/log-store.ts";
-import type { ObjectStore } from "../src/manifest/object-store.ts";
+import type { ObjectStore } from "@deltacap/delta";
+import { commitFileName } from "@deltacap/delta";
+import { expireTime, incompleteItem } from "@deltacap/delta/aws";
 
 /** Where {@link commitByNineRequests} commits. */
 export interface Place {

@@ -4,14 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { localTable } from "../cli/local-table.ts";
-import { PcapngWriter } from "../src/capture/capture-writer.ts";
-import { convertCaptures } from "../src/convert-captures.ts";
+import { PcapngWriter } from "@deltacap/capture";
+import { localTable } from "../cli/tables/local-table.ts";
+import { convertCaptures } from "../src/ingest/convert-captures.ts";
+import { KeyPattern } from "../src/ingest/key-pattern.ts";
 import { fileSource } from "../src/local/file-capture-store.ts";
-import { KeyPattern } from "../src/manifest/key-pattern.ts";
-import { optimizeTable } from "../src/optimize-table.ts";
 import { converterDefaults, defaultKeyPattern, optimizeDefaults } from "../src/settings.ts";
-import { LINKTYPE_ETHERNET, Traffic, vehicleMix } from "../test/support/traffic.ts";
+import { optimizeTable } from "../src/upkeep/optimize-table.ts";
+import { LINKTYPE_ETHERNET, Traffic, vehicleMix } from "../test/support/captures/traffic.ts";
 
 /**
  * `npm run bench:optimize`: small files of one date made into large ones, in a local folder: rows and bytes a second of CPU time,

@@ -1,13 +1,11 @@
 import { parseArgs } from "node:util";
-import { Frame } from "../src/capture/frame.ts";
-import { PacketBatch } from "../src/columns/packet-batch.ts";
-import { fileColumns } from "../src/columns/packet-table.ts";
-import type { RowGroup } from "../src/columns/row-group.ts";
-import { PacketDecoder } from "../src/decode/packet-decoder.ts";
+import { Frame, PacketDecoder } from "@deltacap/capture";
+import type { ParquetWriterFactory, RowGroup } from "@deltacap/parquet";
 import { nodeParquetWriter } from "../src/node/parquet.ts";
-import type { ParquetWriterFactory } from "../src/parquet/parquet-writer.ts";
-import { parquetWasmWriter } from "../test/parquet/parquet-wasm-writer.ts";
-import { ethernetMix, Traffic, type TrafficMix, vehicleMix } from "../test/support/traffic.ts";
+import { PacketBatch } from "../src/packets/packet-batch.ts";
+import { fileColumns } from "../src/packets/packet-table.ts";
+import { ethernetMix, Traffic, type TrafficMix, vehicleMix } from "../test/support/captures/traffic.ts";
+import { parquetWasmWriter } from "../test/support/parquet/parquet-wasm-writer.ts";
 
 const SEED = 20_261_130;
 const RUNS = 5;

@@ -2,14 +2,14 @@ import { execFileSync } from "node:child_process";
 import { closeSync, existsSync, mkdirSync, openSync, renameSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PcapngWriter, PcapWriter } from "../src/capture/capture-writer.ts";
+import { PcapngWriter, PcapWriter } from "@deltacap/capture";
 import {
   ethernetMix,
   LINKTYPE_ETHERNET,
   Traffic,
   type TrafficMix,
   vehicleMix,
-} from "../test/support/traffic.ts";
+} from "../test/support/captures/traffic.ts";
 
 /** Of every benchmark's traffic: the same captures on every machine. */
 export const SEED = 20_261_130;

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { App, Validations } from "aws-cdk-lib";
 import { AwsSolutionsChecks } from "cdk-nag";
 import { DeltacapStack } from "../lib/deltacap-stack.ts";
-import { configurationFrom, givenIn } from "../lib/given-settings.ts";
+import { configurationFrom, givenIn } from "../lib/settings/given-settings.ts";
 
 /**
  * `cdk deploy`: one stack, configured by the context `deltacap` in cdk.json, or by `--context deltacap:NAME=VALUE`. Another one

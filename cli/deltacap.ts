@@ -1,17 +1,9 @@
 import { parseArgs } from "node:util";
-import { RejectedCaptureError } from "../src/capture/rejected-capture.ts";
-import { UnreadableFileError } from "../src/delta/data-file-reader.ts";
-import {
-  CommitInDoubtError,
-  GoneError,
-  RejectedError,
-  RetryableError,
-  SupersededError,
-  TableRefusedError,
-} from "../src/errors.ts";
-import { DamagedParquetError } from "../src/parquet/reader/damaged-parquet.ts";
+import { RejectedCaptureError } from "@deltacap/capture";
+import { CommitInDoubtError, RetryableError, TableRefusedError, UnreadableFileError } from "@deltacap/delta";
+import { DamagedParquetError } from "@deltacap/parquet";
+import { GoneError, RejectedError, SupersededError } from "../src/errors.ts";
 import { engineInfo, SettingError } from "../src/settings.ts";
-import { type Command, ExitCode, type Terminal, UsageError } from "./command.ts";
 import { checkpoint } from "./commands/checkpoint.ts";
 import { convert } from "./commands/convert.ts";
 import { cost } from "./commands/cost.ts";
@@ -23,8 +15,9 @@ import { log } from "./commands/log.ts";
 import { optimize } from "./commands/optimize.ts";
 import { sql } from "./commands/sql.ts";
 import { vacuum } from "./commands/vacuum.ts";
-import { printable } from "./printable.ts";
-import type { OpenStack } from "./stack.ts";
+import type { OpenStack } from "./stack/stack.ts";
+import { type Command, ExitCode, type Terminal, UsageError } from "./terminal/command.ts";
+import { printable } from "./terminal/printable.ts";
 
 /** Those that work on files and tables: none loads AWS's clients before it needs them. */
 const tableCommands = (open?: OpenStack): readonly Command[] => [

@@ -2,7 +2,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { main } from "../cli/deltacap.ts";
-import { processTerminal } from "../cli/process-terminal.ts";
+import { processTerminal } from "../cli/terminal/process-terminal.ts";
 import { writeFleet } from "./fleet.ts";
 
 const SEED = 20_260_301;

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { type CaptureWriter, PcapngWriter, PcapWriter } from "../src/capture/capture-writer.ts";
+import { type CaptureWriter, PcapngWriter, PcapWriter } from "@deltacap/capture";
 import {
   ethernetMix,
   LINKTYPE_CAN_SOCKETCAN,
@@ -9,7 +9,7 @@ import {
   Traffic,
   type TrafficMix,
   vehicleMix,
-} from "../test/support/traffic.ts";
+} from "../test/support/captures/traffic.ts";
 
 const withoutCan: TrafficMix = { ...vehicleMix, can: 0 };
 

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { packetTable } from "../src/columns/packet-table.ts";
+import { packetTable } from "../src/packets/packet-table.ts";
 
 const file = new URL("table.md", import.meta.url);
 const BEGIN = "<!-- columns: written by `npx tsx docs/write-table.ts` from the schema -->";

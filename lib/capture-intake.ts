@@ -5,12 +5,12 @@ import { Bucket, type CfnBucket, EventType, type IBucket } from "aws-cdk-lib/aws
 import { SqsDestination } from "aws-cdk-lib/aws-s3-notifications";
 import type { CfnQueuePolicy, Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct, type IConstruct } from "constructs";
-import { REFERENCE_DAYS } from "./consistency.ts";
 import { KEY_ACTIONS } from "./customer-key.ts";
 import { dataBucketProps } from "./data-bucket.ts";
 import { MessageQueue } from "./message-queue.ts";
-import { encodedForFilter } from "./notification-filter.ts";
 import { allow, allowObjects } from "./object-access.ts";
+import { REFERENCE_DAYS } from "./settings/consistency.ts";
+import { encodedForFilter } from "./settings/notification-filter.ts";
 
 export interface CaptureIntakeProps {
   /** Name of an existing bucket; undefined makes one. */

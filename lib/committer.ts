@@ -5,7 +5,7 @@ import type { CaptureIntake } from "./capture-intake.ts";
 import { EngineFunction, type FunctionCommons } from "./engine-function.ts";
 import type { LakeTable } from "./lake-table.ts";
 import type { ManifestQueue } from "./manifest-queue.ts";
-import { everyMinutes } from "./schedule.ts";
+import { everyMinutes } from "./settings/schedule.ts";
 
 export interface CommitterProps extends FunctionCommons {
   readonly intake: CaptureIntake;

@@ -5,16 +5,16 @@ import type { Construct } from "constructs";
 import { environmentOf, type FunctionSettings } from "../src/settings.ts";
 import { CaptureIntake } from "./capture-intake.ts";
 import { Committer } from "./committer.ts";
-import type { DeltacapConfiguration } from "./configuration.ts";
-import { checkConsistency, visibilitySeconds } from "./consistency.ts";
 import { Converter } from "./converter.ts";
 import { CustomerKey } from "./customer-key.ts";
 import { logCdkFunctions, placeInVpc } from "./every-function.ts";
 import { LakeTable } from "./lake-table.ts";
 import { Maintenance } from "./maintenance.ts";
 import { ManifestQueue } from "./manifest-queue.ts";
-import { Observability } from "./observability.ts";
+import { Observability } from "./observability/observability.ts";
 import { ReadingOutputs } from "./reading-outputs.ts";
+import type { DeltacapConfiguration } from "./settings/configuration.ts";
+import { checkConsistency, visibilitySeconds } from "./settings/consistency.ts";
 
 export interface DeltacapStackProps extends StackProps {
   readonly configuration: DeltacapConfiguration;

@@ -12,10 +12,10 @@ import { type IKey, Key } from "aws-cdk-lib/aws-kms";
 import { Bucket, type IBucket } from "aws-cdk-lib/aws-s3";
 import { Construct } from "constructs";
 import { acknowledgeAccessLogs } from "./capture-intake.ts";
-import { REFERENCE_DAYS } from "./consistency.ts";
 import { KEY_ACTIONS } from "./customer-key.ts";
 import { dataBucketProps } from "./data-bucket.ts";
 import { allow, allowObjects } from "./object-access.ts";
+import { REFERENCE_DAYS } from "./settings/consistency.ts";
 
 export interface LakeTableProps {
   /** The table's folder: no slashes at its ends, never empty. */

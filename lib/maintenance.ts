@@ -2,7 +2,7 @@ import type { Rule } from "aws-cdk-lib/aws-events";
 import { Construct } from "constructs";
 import { EngineFunction, type FunctionCommons } from "./engine-function.ts";
 import type { LakeTable } from "./lake-table.ts";
-import { everyMinutes } from "./schedule.ts";
+import { everyMinutes } from "./settings/schedule.ts";
 
 export interface MaintenanceProps extends FunctionCommons {
   readonly table: LakeTable;

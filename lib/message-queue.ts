@@ -2,7 +2,7 @@ import { Duration } from "aws-cdk-lib";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
-import { QUEUE_DAYS } from "./consistency.ts";
+import { QUEUE_DAYS } from "./settings/consistency.ts";
 
 export interface MessageQueueProps {
   /** Seconds that a received message is hidden from others. */

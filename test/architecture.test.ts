@@ -8,7 +8,7 @@ import { explained, findings, rules, type SourceText } from "./support/architect
  */
 const exceptions: readonly { path: string; rule: string; reason: string }[] = [];
 
-const folders = ["src", "lib", "bin", "lambdas", "cli", "bench", "demo", "test"];
+const folders = ["packages", "src", "lib", "bin", "lambdas", "cli", "bench", "demo", "test"];
 
 describe("the repository", () => {
   const found = findings(folders.filter((folder) => existsSync(folder)).flatMap(sourcesIn));
@@ -30,53 +30,63 @@ describe("the repository", () => {
 
 /** For each rule: sources that break it in one place, and that line. */
 const breaking: Readonly<Record<string, readonly [path: string, text: string, line: number][]>> = {
-  "a stage imports itself and the stages to its left": [
-    ["src/capture/pcap.ts", 'import type { A } from "../decode/a.ts";', 1],
-    ["src/columns/a.ts", '\nexport { b } from "../parquet/b.ts";', 2],
-    ["src/delta/a.ts", 'const b = await import("../local/b.ts");', 1],
-    ["src/manifest/a.ts", 'let b: import("../commit-manifests.ts").B;', 1],
-    ["src/decode/a.ts", 'import { b } from "../settings.ts";', 1],
+  "a room imports itself and the rooms below it": [
+    ["packages/capture/src/read/pcap.ts", 'import type { A } from "../decode/packet-decoder.ts";', 1],
+    ["packages/parquet/src/columns/a.ts", '\nexport { b } from "../encode/b.ts";', 2],
+    ["packages/delta/src/checkpoint/a.ts", 'const b = await import("../log/b.ts");', 1],
+    ["src/manifest/a.ts", 'let b: import("../commit/commit-manifests.ts").B;', 1],
+    ["cli/terminal/a.ts", 'import { b } from "../commands/b.ts";', 1],
+    ["src/delta/a.ts", "", 1],
   ],
-  "stages and use cases run anywhere": [
-    ["src/decode/a.ts", 'import { a } from "node:zlib";', 1],
-    ["src/delta/a.ts", 'import { a } from "@aws-sdk/client-s3";', 1],
-    ["src/convert-captures.ts", 'import { a } from "node:crypto";', 1],
-    ["src/capture/a.ts", 'import { a } from "apache-arrow";', 1],
+  "a package is imported by its name": [
+    ["src/packets/a.ts", 'import { a } from "../../packages/parquet/src/parquet.ts";', 1],
+    ["packages/delta/src/log/a.ts", 'import { a } from "../../../parquet/src/read/a.ts";', 1],
+    ["packages/delta/src/log/a.ts", 'import { a } from "../../../../src/errors.ts";', 1],
   ],
-  "use cases join stages, not adapters": [
-    ["src/commit-manifests.ts", 'import { a } from "./local/folder-ledger.ts";', 1],
+  "a package imports what it declares": [
+    ["packages/capture/src/decode/packet-decoder.ts", 'import { a } from "node:zlib";', 1],
+    ["packages/parquet/src/read/a.ts", 'import { a } from "@deltacap/delta";', 1],
+    ["packages/delta/src/log/a.ts", 'import { a } from "@aws-sdk/client-s3";', 1],
+    ["packages/delta/src/log/a.ts", 'import { a } from "@deltacap/capture";', 1],
   ],
-  "no clock, randomness or process in stages and use cases": [
-    ["src/delta/a.ts", "const now = Date.now();", 1],
-    ["src/delta/a.ts", "\n\nconst now = new Date();", 3],
-    ["src/parquet/a.ts", "const id = Math.random();", 1],
-    ["src/parquet/a.ts", "const id = crypto.randomUUID();", 1],
-    ["src/convert-captures.ts", "setTimeout(() => {}, 1);", 1],
-    ["src/capture/a.ts", "const t = performance.now();", 1],
-    ["src/capture/a.ts", "const t = process.pid;", 1],
-    ["src/capture/a.ts", "const t = Buffer.from([]);", 1],
+  "the application's inner rooms run anywhere": [
+    ["src/commit/a.ts", 'import { a } from "node:crypto";', 1],
+    ["src/ingest/convert-captures.ts", 'import { a } from "@aws-sdk/client-s3";', 1],
+    ["src/upkeep/a.ts", 'import { a } from "@deltacap/delta/aws";', 1],
+    ["src/packets/a.ts", 'import { a } from "apache-arrow";', 1],
+  ],
+  "no clock, randomness or process in what runs anywhere": [
+    ["packages/delta/src/log/a.ts", "const now = Date.now();", 1],
+    ["packages/delta/src/log/a.ts", "\n\nconst now = new Date();", 3],
+    ["packages/parquet/src/read/a.ts", "const id = Math.random();", 1],
+    ["packages/parquet/src/read/a.ts", "const id = crypto.randomUUID();", 1],
+    ["src/ingest/convert-captures.ts", "setTimeout(() => {}, 1);", 1],
+    ["packages/capture/src/read/a.ts", "const t = performance.now();", 1],
+    ["packages/capture/src/read/a.ts", "const t = process.pid;", 1],
+    ["packages/capture/src/read/a.ts", "const t = Buffer.from([]);", 1],
   ],
   "src/errors.ts and src/settings.ts import nothing": [
-    ["src/errors.ts", 'import { a } from "./capture/a.ts";', 1],
+    ["src/errors.ts", 'import { a } from "./packets/a.ts";', 1],
     ["src/settings.ts", 'import { a } from "node:path";', 1],
   ],
-  "files are touched in src/local only": [
+  "files are touched in src/local and the folder store only": [
+    ["packages/delta/src/log/a.ts", 'import { readFile } from "node:fs/promises";', 1],
     ["src/node/a.ts", 'import { readFile } from "node:fs/promises";', 1],
     ["lambdas/converter/handler.ts", 'import { readFileSync } from "fs";', 1],
   ],
-  "SDKs are imported in src/aws only": [
+  "SDKs are imported in the aws rooms only": [
     ["lambdas/a.ts", 'import { S3Client } from "@aws-sdk/client-s3";', 1],
     ["src/local/a.ts", 'import { S3Client } from "@aws-sdk/client-s3";', 1],
     ["lib/a.ts", 'import { Logger } from "@aws-lambda-powertools/logger";', 1],
   ],
-  "Parquet is read by src/parquet/reader only": [
-    ["src/delta/a.ts", 'import { parquetRead } from "hyparquet";', 1],
+  "Parquet is read by packages/parquet/src/read only": [
+    ["packages/delta/src/files/a.ts", 'import { parquetRead } from "hyparquet";', 1],
     ["cli/a.ts", 'import { compressors } from "hyparquet-compressors";', 1],
-    ["src/parquet/a.ts", 'import { compressors } from "hyparquet-compressors";', 1],
+    ["packages/parquet/src/encode/a.ts", 'import { compressors } from "hyparquet-compressors";', 1],
   ],
   "CDK in lib and bin only": [["lambdas/a.ts", 'import { Stack } from "aws-cdk-lib";', 1]],
   "lib and bin read src/settings.ts and nothing else of src": [
-    ["lib/a.ts", 'import { packetTable } from "../src/columns/packet-table.ts";', 1],
+    ["lib/a.ts", 'import { packetTable } from "../src/packets/packet-table.ts";', 1],
     ["bin/app.ts", 'import { a } from "../src/errors.ts";', 1],
   ],
   "nothing imports the command line, tests or the functions": [
@@ -98,14 +108,14 @@ const breaking: Readonly<Record<string, readonly [path: string, text: string, li
     ["test/a.test.ts", "const a = 1 as\n  any;", 2],
   ],
   "file names are words of the specifications": [
-    ["src/capture/utils.ts", "", 1],
-    ["src/delta/index.ts", "", 1],
+    ["packages/capture/src/read/utils.ts", "", 1],
+    ["packages/delta/src/index.ts", "", 1],
     ["src/common.ts", "", 1],
   ],
   "files have at most 400 lines": [["cli/a.ts", "// a\n".repeat(401), 401]],
   "functions have at most 80 lines": [
-    ["src/capture/a.ts", `// a\nfunction a() {${"\n".repeat(80)}}`, 2],
-    ["src/capture/a.ts", `class A {\n  b() {${"\n".repeat(80)}}\n}`, 2],
+    ["src/commit/a.ts", `// a\nfunction a() {${"\n".repeat(80)}}`, 2],
+    ["src/commit/a.ts", `class A {\n  b() {${"\n".repeat(80)}}\n}`, 2],
     ["lib/a.ts", `const a = () => {${"\n".repeat(80)}};`, 1],
   ],
 };
@@ -123,30 +133,30 @@ describe.each(rules.map((rule) => rule.name))("the rule: %s", (name) => {
 
 test("a cycle of imports is found once, with its way", () => {
   const found = findings([
-    { path: "src/capture/a.ts", text: 'import { b } from "./b.ts";' },
-    { path: "src/capture/b.ts", text: '\nimport type { c } from "./c.ts";' },
-    { path: "src/capture/c.ts", text: 'export { a } from "./a.ts";' },
-    { path: "src/capture/d.ts", text: 'import { a } from "./a.ts";' },
+    { path: "packages/capture/src/read/a.ts", text: 'import { b } from "./b.ts";' },
+    { path: "packages/capture/src/read/b.ts", text: '\nimport type { c } from "./c.ts";' },
+    { path: "packages/capture/src/read/c.ts", text: 'export { a } from "./a.ts";' },
+    { path: "packages/capture/src/read/d.ts", text: 'import { a } from "./a.ts";' },
   ]);
   expect(found.map(({ path, line, what }) => ({ path, line, what }))).toEqual([
     {
-      path: "src/capture/c.ts",
+      path: "packages/capture/src/read/c.ts",
       line: 1,
-      what: "the cycle src/capture/a.ts -> src/capture/b.ts -> src/capture/c.ts -> src/capture/a.ts",
+      what: "the cycle packages/capture/src/read/a.ts -> packages/capture/src/read/b.ts -> packages/capture/src/read/c.ts -> packages/capture/src/read/a.ts",
     },
   ]);
 });
 
 test("sources as they should be break no rule", () => {
   const text = `import { RejectedError } from "../errors.ts";
-import { a } from "../capture/a.ts";
+import { a } from "@deltacap/capture";
 /** any, Date.now() and process.env in a comment, and "new Date()" in a text. */
 export function b(day: number): string {
   if (day < 0) throw new RejectedError("any");
   return new Date(day).toISOString() + a + "Math.random()";
 }
 `;
-  expect(findings([{ path: "src/decode/b.ts", text }]).map(explained)).toEqual([]);
+  expect(findings([{ path: "src/packets/b.ts", text }]).map(explained)).toEqual([]);
 });
 
 function sourcesIn(folder: string): SourceText[] {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { settingsFrom } from "../src/settings.ts";
 import { deltacap } from "./support/command-line.ts";
-import { captureOf } from "./support/packets-world.ts";
+import { captureOf } from "./support/tables/packets-world.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
 test.each([

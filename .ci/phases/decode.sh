@@ -22,9 +22,9 @@ install_tshark() {
 }
 
 fuzz_structure() {
-  DELTACAP_FUZZ_PACKETS=1000000 npx vitest run test/decode/structural-fuzz.test.ts --testTimeout 900000 --disable-console-intercept
+  DELTACAP_FUZZ_PACKETS=1000000 npx vitest run packages/capture/test/decode/structural-fuzz.test.ts --testTimeout 900000 --disable-console-intercept
 }
 
 agree_with_tshark() {
-  test -s "$DELTACAP_CAPTURES/INDEX.tsv" && npx vitest run test/decode/oracle.test.ts --disable-console-intercept
+  test -s "$DELTACAP_CAPTURES/INDEX.tsv" && npx vitest run packages/capture/test/decode/oracle.test.ts --disable-console-intercept
 }

@@ -10,7 +10,7 @@ peers_write_equal_rows() {
 }
 
 random_tables() { # random_tables FOLDER [NODE]: Node 24 has zstd, the other one has it in WebAssembly
-  "${2:-$NODE24}" --import tsx test/parquet/write-random-tables.ts "$1" 100
+  "${2:-$NODE24}" --conditions=deltacap-source --import tsx test/support/parquet/write-random-tables.ts "$1" 100
 }
 
 # The jars are those of the phase trust, where it has run before.
@@ -39,7 +39,7 @@ speed_phase() {
   check 'random tables with zstd in WebAssembly' random_tables "$WORK/random-wasm" node
   check 'pyarrow and DuckDB read the same, zstd in WebAssembly' "$PYTHON" test/parquet/cross-check.py "$WORK/random-wasm"
   check 'Spark reads the same, also with filters' spark_reads_random_tables
-  check 'hyparquet and parquet-wasm read the same, zstd' "$NODE24" node_modules/vitest/vitest.mjs run test/parquet/paged-writer.test.ts
+  check 'hyparquet and parquet-wasm read the same, zstd' "$NODE24" node_modules/vitest/vitest.mjs run packages/parquet/test/encode/paged-writer.test.ts
   check 'the same bytes for the same tables' same_bytes_again
   check 'build for deltacap cost' npm run build
   check 'deltacap cost' cost_of_two_fleets

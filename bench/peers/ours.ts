@@ -4,8 +4,8 @@
  */
 import { type FileHandle, open } from "node:fs/promises";
 import { basename, join } from "node:path";
+import type { NewObject } from "@deltacap/parquet";
 import { nodeParquetWriter } from "../../src/node/parquet.ts";
-import type { NewObject } from "../../src/parquet/parquet-file.ts";
 import { convertCapture } from "../convert-capture.ts";
 
 const [input, folder] = process.argv.slice(2);

@@ -1,15 +1,33 @@
+import { readAhead } from "@deltacap/delta";
 import { type CaptureObject, captureUri, listCaptureObjects } from "../../src/aws/capture-objects.ts";
 import { deployedLedger, deployedTable } from "../../src/aws/deployed-table.ts";
 import { SqsCaptureQueue } from "../../src/aws/sqs-capture-queue.ts";
 import { tableLocation } from "../../src/aws/table-location.ts";
-import { findSources } from "../../src/delta/find-sources.ts";
-import { readAhead } from "../../src/manifest/read-ahead.ts";
+import { findSources } from "../../src/commit/find-sources.ts";
 import type { SourceId } from "../../src/manifest/source-id.ts";
-import { type Command, ExitCode, type OptionValues, onlyPositional, UsageError } from "../command.ts";
-import { timeOrDate } from "../dates.ts";
-import { count, Progress } from "../progress.ts";
-import { idOf, isBeyondLedger, isKnownByContent, objectUri, requireCaptureBucket } from "../source-fate.ts";
-import { type DeployedStack, type OpenStack, stackOf, stackOptions, stackOptionsHelp } from "../stack.ts";
+import {
+  idOf,
+  isBeyondLedger,
+  isKnownByContent,
+  objectUri,
+  requireCaptureBucket,
+} from "../stack/source-fate.ts";
+import {
+  type DeployedStack,
+  type OpenStack,
+  stackOf,
+  stackOptions,
+  stackOptionsHelp,
+} from "../stack/stack.ts";
+import {
+  type Command,
+  ExitCode,
+  type OptionValues,
+  onlyPositional,
+  UsageError,
+} from "../terminal/command.ts";
+import { timeOrDate } from "../terminal/dates.ts";
+import { count, Progress } from "../terminal/progress.ts";
 
 export const backfill = (open: OpenStack): Command => ({
   name: "backfill",

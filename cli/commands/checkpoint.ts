@@ -1,15 +1,15 @@
-import { checkpointTable } from "../../src/checkpoint-table.ts";
 import { functionDefaults } from "../../src/settings.ts";
-import { type Command, ExitCode } from "../command.ts";
+import { checkpointTable } from "../../src/upkeep/checkpoint-table.ts";
+import type { OpenStack } from "../stack/stack.ts";
 import {
   maintainedTable,
   maintenanceHelp,
   maintenanceOptions,
   maintenanceTables,
   maintenanceUsage,
-} from "../maintained-table.ts";
-import { count, megabytes } from "../progress.ts";
-import type { OpenStack } from "../stack.ts";
+} from "../tables/maintained-table.ts";
+import { type Command, ExitCode } from "../terminal/command.ts";
+import { count, megabytes } from "../terminal/progress.ts";
 
 export const checkpoint = (open?: OpenStack): Command => ({
   name: "checkpoint",

@@ -1,21 +1,20 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { readCapture } from "../../src/capture/read-capture.ts";
-import { type CaptureColumns, PacketBatch } from "../../src/columns/packet-batch.ts";
-import { fileColumns } from "../../src/columns/packet-table.ts";
-import { PacketDecoder } from "../../src/decode/packet-decoder.ts";
+import { PacketDecoder, readCapture } from "@deltacap/capture";
 import { RejectedError } from "../../src/errors.ts";
+import { KeyPattern } from "../../src/ingest/key-pattern.ts";
 import { FileCaptureStore, fileSource } from "../../src/local/file-capture-store.ts";
-import { KeyPattern } from "../../src/manifest/key-pattern.ts";
 import { localSourceId } from "../../src/manifest/source-id.ts";
 import { nodeDecompressors } from "../../src/node/compression.ts";
 import { sha256 } from "../../src/node/hash.ts";
 import { nodeParquetWriter } from "../../src/node/parquet.ts";
+import { type CaptureColumns, PacketBatch } from "../../src/packets/packet-batch.ts";
+import { fileColumns } from "../../src/packets/packet-table.ts";
 import { converterDefaults, defaultKeyPattern } from "../../src/settings.ts";
-import { type Command, ExitCode, onlyPositional, required, UsageError } from "../command.ts";
-import { writeOutput } from "../output-file.ts";
-import { statOf } from "../paths.ts";
-import { count, megabytes } from "../progress.ts";
+import { type Command, ExitCode, onlyPositional, required, UsageError } from "../terminal/command.ts";
+import { writeOutput } from "../terminal/output-file.ts";
+import { statOf } from "../terminal/paths.ts";
+import { count, megabytes } from "../terminal/progress.ts";
 
 export const convert: Command = {
   name: "convert",

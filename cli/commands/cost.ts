@@ -1,11 +1,5 @@
-import {
-  type CostLine,
-  costAssumptions,
-  type Fleet,
-  type FleetCost,
-  fleetCost,
-} from "../../src/fleet-cost.ts";
-import { prices, pricesAsOf } from "../../src/list-prices.ts";
+import { type CostLine, costAssumptions, type Fleet, type FleetCost, fleetCost } from "../cost/fleet-cost.ts";
+import { prices, pricesAsOf } from "../cost/list-prices.ts";
 import {
   type Command,
   ExitCode,
@@ -13,8 +7,8 @@ import {
   type OptionValues,
   required,
   UsageError,
-} from "../command.ts";
-import { textTable } from "../text-table.ts";
+} from "../terminal/command.ts";
+import { textTable } from "../terminal/text-table.ts";
 
 export const cost: Command = {
   name: "cost",

@@ -1,7 +1,7 @@
 import { AccountResources } from "../../src/aws/account-resources.ts";
-import { type Command, ExitCode, noPositionals } from "../command.ts";
-import { diagnose, type Finding } from "../diagnosis.ts";
-import { type OpenStack, stackOf, stackOptions, stackOptionsHelp } from "../stack.ts";
+import { diagnose, type Finding } from "../stack/diagnosis.ts";
+import { type OpenStack, stackOf, stackOptions, stackOptionsHelp } from "../stack/stack.ts";
+import { type Command, ExitCode, noPositionals } from "../terminal/command.ts";
 
 export const doctor = (open: OpenStack): Command => ({
   name: "doctor",

@@ -1,6 +1,5 @@
 import { extname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { DuckDBConnection } from "@duckdb/node-api";
 import {
   type CaptureWriter,
   type InterfaceToWrite,
@@ -8,18 +7,19 @@ import {
   PcapngWriter,
   PcapWriter,
   UnwritableError,
-} from "../../src/capture/capture-writer.ts";
-import { packetTable } from "../../src/columns/packet-table.ts";
-import { identityProblem } from "../../src/delta/table-identity.ts";
-import { TableRefusedError } from "../../src/errors.ts";
-import { type Command, ExitCode, onlyPositional, required, UsageError } from "../command.ts";
-import { downloadHelp, downloadOptions, downloadSettings } from "../download.ts";
-import { openingFailed } from "../duckdb-errors.ts";
-import { quoted } from "../duckdb-types.ts";
-import type { Interruption } from "../interruption.ts";
-import { writeOutput } from "../output-file.ts";
-import { count } from "../progress.ts";
-import { openPackets, type ReadableTable, readableTable } from "../readable-table.ts";
+} from "@deltacap/capture";
+import { TableRefusedError } from "@deltacap/delta";
+import type { DuckDBConnection } from "@duckdb/node-api";
+import { identityProblem } from "../../src/commit/table-identity.ts";
+import { packetTable } from "../../src/packets/packet-table.ts";
+import { openingFailed } from "../duckdb/duckdb-errors.ts";
+import { quoted } from "../duckdb/duckdb-types.ts";
+import { downloadHelp, downloadOptions, downloadSettings } from "../tables/download.ts";
+import { openPackets, type ReadableTable, readableTable } from "../tables/readable-table.ts";
+import { type Command, ExitCode, onlyPositional, required, UsageError } from "../terminal/command.ts";
+import type { Interruption } from "../terminal/interruption.ts";
+import { writeOutput } from "../terminal/output-file.ts";
+import { count } from "../terminal/progress.ts";
 
 export const exportCapture: Command = {
   name: "export",

@@ -1,16 +1,16 @@
-import { forgetVehicle } from "../../src/forget-vehicle.ts";
 import { optimizeDefaults } from "../../src/settings.ts";
-import { LEAST_RETENTION } from "../../src/vacuum-table.ts";
-import { type Command, ExitCode, required } from "../command.ts";
+import { forgetVehicle } from "../../src/upkeep/forget-vehicle.ts";
+import { LEAST_RETENTION } from "../../src/upkeep/vacuum-table.ts";
+import type { OpenStack } from "../stack/stack.ts";
 import {
   maintainedTable,
   maintenanceHelp,
   maintenanceOptions,
   maintenanceTables,
   maintenanceUsage,
-} from "../maintained-table.ts";
-import { count, Progress } from "../progress.ts";
-import type { OpenStack } from "../stack.ts";
+} from "../tables/maintained-table.ts";
+import { type Command, ExitCode, required } from "../terminal/command.ts";
+import { count, Progress } from "../terminal/progress.ts";
 
 const WEEK_HOURS = LEAST_RETENTION / 3_600_000;
 

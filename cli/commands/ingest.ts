@@ -1,19 +1,18 @@
 import { stat } from "node:fs/promises";
-import type { CaptureSource } from "../../src/capture/capture-store.ts";
-import { type CheckpointResult, checkpointTable } from "../../src/checkpoint-table.ts";
-import type { Committer } from "../../src/commit-manifests.ts";
-import { listVersions } from "../../src/delta/snapshot.ts";
-import { RetryableError } from "../../src/errors.ts";
-import { isNotFound, translated } from "../../src/local/system-errors.ts";
+import { listVersions, RetryableError } from "@deltacap/delta";
+import { isNotFound, translated } from "@deltacap/delta/folder";
+import type { Committer } from "../../src/commit/commit-manifests.ts";
+import type { CaptureSource } from "../../src/manifest/capture-store.ts";
 import type { Manifest, ManifestSource } from "../../src/manifest/manifest.ts";
 import { defaultKeyPattern, functionDefaults } from "../../src/settings.ts";
-import { type Command, type OptionValues, required, UsageError } from "../command.ts";
-import { Converters } from "../converters.ts";
-import { fileFilter } from "../file-filter.ts";
-import { IngestReport } from "../ingest-report.ts";
-import { findSources, vehicleRule } from "../local-captures.ts";
-import { localTable } from "../local-table.ts";
-import { Progress } from "../progress.ts";
+import { type CheckpointResult, checkpointTable } from "../../src/upkeep/checkpoint-table.ts";
+import { Converters } from "../ingest/converters.ts";
+import { IngestReport } from "../ingest/ingest-report.ts";
+import { fileFilter } from "../tables/file-filter.ts";
+import { findSources, vehicleRule } from "../tables/local-captures.ts";
+import { localTable } from "../tables/local-table.ts";
+import { type Command, type OptionValues, required, UsageError } from "../terminal/command.ts";
+import { Progress } from "../terminal/progress.ts";
 
 /** Captures converted and committed together: large enough for few versions, small enough to lose little to a crash. */
 const BATCH_CAPTURES = 1000;

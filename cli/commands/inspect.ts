@@ -1,21 +1,17 @@
-import { CaptureReader } from "../../src/capture/capture-reader.ts";
-import type { Frame } from "../../src/capture/frame.ts";
-import { readInto } from "../../src/capture/read-capture.ts";
-import { PacketDecoder } from "../../src/decode/packet-decoder.ts";
-import { decodeStatusNames } from "../../src/decode/packet-record.ts";
-import { DataFileReader, UnreadableFileError } from "../../src/delta/data-file-reader.ts";
+import type { Frame } from "@deltacap/capture";
+import { CaptureReader, decodeStatusNames, PacketDecoder, readInto } from "@deltacap/capture";
+import type { ObjectStore } from "@deltacap/delta";
+import { DataFileReader, readAhead, UnreadableFileError } from "@deltacap/delta";
+import { translated } from "@deltacap/delta/folder";
 import { fileChunks } from "../../src/local/file-chunks.ts";
-import { translated } from "../../src/local/system-errors.ts";
-import type { ObjectStore } from "../../src/manifest/object-store.ts";
-import { readAhead } from "../../src/manifest/read-ahead.ts";
 import { nodeDecompressors } from "../../src/node/compression.ts";
 import { converterDefaults } from "../../src/settings.ts";
-import { type Command, ExitCode, onlyPositional } from "../command.ts";
-import { type LiveFile, readableFiles } from "../live-files.ts";
-import { statOf } from "../paths.ts";
-import { oneLine } from "../printable.ts";
-import { count, megabytes } from "../progress.ts";
-import { isS3, readableTable } from "../readable-table.ts";
+import { type LiveFile, readableFiles } from "../tables/live-files.ts";
+import { isS3, readableTable } from "../tables/readable-table.ts";
+import { type Command, ExitCode, onlyPositional } from "../terminal/command.ts";
+import { statOf } from "../terminal/paths.ts";
+import { oneLine } from "../terminal/printable.ts";
+import { count, megabytes } from "../terminal/progress.ts";
 
 export const inspect: Command = {
   name: "inspect",
@@ -42,7 +38,7 @@ version, files, rows, bytes and dates. A table is a folder; either may be an s3:
 async function captureChunks(path: string): Promise<AsyncIterable<Uint8Array> | null> {
   if (!isS3(path)) return (await statOf(path)).isDirectory() ? null : readable(fileChunks(path), path);
   // Only here: loading AWS's clients takes some 0.1 s.
-  const { s3Capture } = await import("../s3-capture.ts");
+  const { s3Capture } = await import("../stack/s3-capture.ts");
   return await s3Capture(path);
 }
 

@@ -1,11 +1,9 @@
-import type { Add } from "../../src/delta/actions.ts";
-import { readCommitTags } from "../../src/delta/commit-tags.ts";
-import { statedDeletedRows } from "../../src/delta/deletion-vector.ts";
-import { statedRows } from "../../src/delta/skip-files.ts";
-import { loggedVersions, readCommit } from "../../src/delta/snapshot.ts";
-import { type Command, ExitCode, onlyPositional } from "../command.ts";
-import { readableTable } from "../readable-table.ts";
-import { textTable } from "../text-table.ts";
+import type { Add } from "@deltacap/delta";
+import { loggedVersions, readCommit, statedDeletedRows, statedRows } from "@deltacap/delta";
+import { readCommitTags } from "../../src/commit/commit-tags.ts";
+import { readableTable } from "../tables/readable-table.ts";
+import { type Command, ExitCode, onlyPositional } from "../terminal/command.ts";
+import { textTable } from "../terminal/text-table.ts";
 
 export const log: Command = {
   name: "log",

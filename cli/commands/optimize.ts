@@ -1,16 +1,16 @@
-import { isCalendarDate } from "../../src/columns/partition-folder.ts";
-import { optimizeTable } from "../../src/optimize-table.ts";
+import { isCalendarDate } from "../../src/packets/partition-folder.ts";
 import { optimizeDefaults } from "../../src/settings.ts";
-import { type Command, ExitCode, UsageError } from "../command.ts";
+import { optimizeTable } from "../../src/upkeep/optimize-table.ts";
+import type { OpenStack } from "../stack/stack.ts";
 import {
   maintainedTable,
   maintenanceHelp,
   maintenanceOptions,
   maintenanceTables,
   maintenanceUsage,
-} from "../maintained-table.ts";
-import { count, megabytes, Progress } from "../progress.ts";
-import type { OpenStack } from "../stack.ts";
+} from "../tables/maintained-table.ts";
+import { type Command, ExitCode, UsageError } from "../terminal/command.ts";
+import { count, megabytes, Progress } from "../terminal/progress.ts";
 
 export const optimize = (open?: OpenStack): Command => ({
   name: "optimize",

@@ -1,4 +1,5 @@
 import type { PipelineState } from "../../src/aws/pipeline-switch.ts";
+import { type OpenStack, stackOf, stackOptions, stackOptionsHelp } from "../stack/stack.ts";
 import {
   type Command,
   ExitCode,
@@ -6,8 +7,7 @@ import {
   type OptionValues,
   type Terminal,
   UsageError,
-} from "../command.ts";
-import { type OpenStack, stackOf, stackOptions, stackOptionsHelp } from "../stack.ts";
+} from "../terminal/command.ts";
 
 const parts = ["converter", "committer"] as const;
 

@@ -1,16 +1,23 @@
+import { RetryableError, TableRefusedError } from "@deltacap/delta";
 import { type CaptureObject, captureUri, captureVersions } from "../../src/aws/capture-objects.ts";
 import { deployedTable } from "../../src/aws/deployed-table.ts";
 import { forgetSource } from "../../src/aws/forget-source.ts";
 import { moveMessages } from "../../src/aws/move-messages.ts";
 import { SqsCaptureQueue } from "../../src/aws/sqs-capture-queue.ts";
-import { fileWithSource } from "../../src/delta/find-rows.ts";
-import { RejectedError, RetryableError, TableRefusedError } from "../../src/errors.ts";
-import { type Command, ExitCode, type Terminal, UsageError } from "../command.ts";
-import { retryInFolder } from "../local-retry.ts";
-import { count, Progress } from "../progress.ts";
-import { fateOf, idOf, isBeyondLedger, objectUri, requireCaptureBucket } from "../source-fate.ts";
-import { type DeployedStack, type OpenStack, stackOf, stackOptions, stackOptionsHelp } from "../stack.ts";
+import { fileWithSource } from "../../src/commit/find-rows.ts";
+import { RejectedError } from "../../src/errors.ts";
+import { fateOf, idOf, isBeyondLedger, objectUri, requireCaptureBucket } from "../stack/source-fate.ts";
+import {
+  type DeployedStack,
+  type OpenStack,
+  stackOf,
+  stackOptions,
+  stackOptionsHelp,
+} from "../stack/stack.ts";
+import { type Command, ExitCode, type Terminal, UsageError } from "../terminal/command.ts";
+import { count, Progress } from "../terminal/progress.ts";
 import { ingest } from "./ingest.ts";
+import { retryInFolder } from "./local-retry.ts";
 
 export const retry = (open: OpenStack): Command => ({
   name: "retry",

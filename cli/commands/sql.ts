@@ -1,8 +1,8 @@
-import { type Command, ExitCode, UsageError } from "../command.ts";
-import { downloadHelp, downloadOptions, downloadSettings } from "../download.ts";
-import { openingFailed, queryFailed } from "../duckdb-errors.ts";
-import { printResults } from "../query-results.ts";
-import { openPackets, readableTable } from "../readable-table.ts";
+import { openingFailed, queryFailed } from "../duckdb/duckdb-errors.ts";
+import { printResults } from "../duckdb/query-results.ts";
+import { downloadHelp, downloadOptions, downloadSettings } from "../tables/download.ts";
+import { openPackets, readableTable } from "../tables/readable-table.ts";
+import { type Command, ExitCode, UsageError } from "../terminal/command.ts";
 
 export const sql: Command = {
   name: "sql",

@@ -2,11 +2,17 @@ import { deployedLedger, deployedTable } from "../../src/aws/deployed-table.ts";
 import type { Trouble } from "../../src/aws/ledger-item.ts";
 import { type QueueDepth, queueDepth } from "../../src/aws/queue-depth.ts";
 import { troubledCaptures } from "../../src/aws/troubled-captures.ts";
-import { type Command, ExitCode, noPositionals } from "../command.ts";
-import { duration, newestCommit } from "../newest-commit.ts";
-import { oneLine } from "../printable.ts";
-import { count } from "../progress.ts";
-import { type DeployedStack, type OpenStack, stackOf, stackOptions, stackOptionsHelp } from "../stack.ts";
+import { duration, newestCommit } from "../stack/newest-commit.ts";
+import {
+  type DeployedStack,
+  type OpenStack,
+  stackOf,
+  stackOptions,
+  stackOptionsHelp,
+} from "../stack/stack.ts";
+import { type Command, ExitCode, noPositionals } from "../terminal/command.ts";
+import { oneLine } from "../terminal/printable.ts";
+import { count } from "../terminal/progress.ts";
 import { stateText } from "./pause.ts";
 
 export const status = (open: OpenStack): Command => ({

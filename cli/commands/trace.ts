@@ -1,9 +1,15 @@
 import { captureVersions } from "../../src/aws/capture-objects.ts";
-import { type Command, ExitCode, onlyPositional } from "../command.ts";
-import { quoted } from "../duckdb-types.ts";
-import { count } from "../progress.ts";
-import { fateOf, idOf, objectUri, type SourceFate } from "../source-fate.ts";
-import { type DeployedStack, type OpenStack, stackOf, stackOptions, stackOptionsHelp } from "../stack.ts";
+import { quoted } from "../duckdb/duckdb-types.ts";
+import { fateOf, idOf, objectUri, type SourceFate } from "../stack/source-fate.ts";
+import {
+  type DeployedStack,
+  type OpenStack,
+  stackOf,
+  stackOptions,
+  stackOptionsHelp,
+} from "../stack/stack.ts";
+import { type Command, ExitCode, onlyPositional } from "../terminal/command.ts";
+import { count } from "../terminal/progress.ts";
 
 export const trace = (open: OpenStack): Command => ({
   name: "trace",

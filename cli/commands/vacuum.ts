@@ -1,14 +1,14 @@
-import { LEAST_RETENTION, vacuumTable } from "../../src/vacuum-table.ts";
-import { type Command, ExitCode, type OptionValues, UsageError } from "../command.ts";
+import { LEAST_RETENTION, vacuumTable } from "../../src/upkeep/vacuum-table.ts";
+import type { OpenStack } from "../stack/stack.ts";
 import {
   maintainedTable,
   maintenanceHelp,
   maintenanceOptions,
   maintenanceTables,
   maintenanceUsage,
-} from "../maintained-table.ts";
-import { count, megabytes } from "../progress.ts";
-import type { OpenStack } from "../stack.ts";
+} from "../tables/maintained-table.ts";
+import { type Command, ExitCode, type OptionValues, UsageError } from "../terminal/command.ts";
+import { count, megabytes } from "../terminal/progress.ts";
 
 const HOUR = 3_600_000;
 

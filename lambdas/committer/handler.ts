@@ -8,17 +8,17 @@ import { deployedLedger, deployedTable } from "../../src/aws/deployed-table.ts";
 import { S3CaptureStore } from "../../src/aws/s3-capture-store.ts";
 import { SqsCaptureQueue } from "../../src/aws/sqs-capture-queue.ts";
 import { SqsManifestQueue } from "../../src/aws/sqs-manifest-queue.ts";
-import { packetTable } from "../../src/columns/packet-table.ts";
 import {
   type CommitterRunPorts,
   type CommitterState,
   type Round,
   runCommitter,
-} from "../../src/committer-run.ts";
-import { parquetFileCheck } from "../../src/delta/file-schema.ts";
+} from "../../src/commit/committer-run.ts";
+import { parquetFileCheck } from "../../src/commit/file-schema.ts";
 import type { Manifest } from "../../src/manifest/manifest.ts";
 import { type ManifestRules, manifestProblem } from "../../src/manifest/verify-manifest.ts";
 import { sha256 } from "../../src/node/hash.ts";
+import { packetTable } from "../../src/packets/packet-table.ts";
 import { committerRun, engineInfo, metricsNamespace, settingsFrom } from "../../src/settings.ts";
 
 // Made once: warm invocations keep the connections and the snapshot.

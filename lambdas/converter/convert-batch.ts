@@ -1,13 +1,13 @@
+import { RetryableError } from "@deltacap/delta";
 import { type CaptureMessage, type IntakeRules, parseCaptureMessage } from "../../src/aws/s3-event.ts";
-import type { CaptureSource } from "../../src/capture/capture-store.ts";
 import {
   type CaptureResult,
   type ConversionOutcome,
   type ConverterLimits,
   type ConverterPorts,
   convertCaptures,
-} from "../../src/convert-captures.ts";
-import { RetryableError } from "../../src/errors.ts";
+} from "../../src/ingest/convert-captures.ts";
+import type { CaptureSource } from "../../src/manifest/capture-store.ts";
 import { MAX_SOURCES } from "../../src/manifest/manifest.ts";
 import type { ManifestQueue } from "../../src/manifest/queues.ts";
 import type { SourceId } from "../../src/manifest/source-id.ts";

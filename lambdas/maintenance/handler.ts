@@ -3,7 +3,6 @@ import { Metrics, MetricUnit } from "@aws-lambda-powertools/metrics";
 import type { Context } from "aws-lambda";
 import { createClients } from "../../src/aws/clients.ts";
 import { deployedTable } from "../../src/aws/deployed-table.ts";
-import { type MaintenanceReport, maintainTable } from "../../src/maintain-table.ts";
 import { maintenancePorts } from "../../src/node/maintenance-ports.ts";
 import {
   maintenanceReserveSeconds,
@@ -11,6 +10,7 @@ import {
   optimizeDefaults,
   settingsFrom,
 } from "../../src/settings.ts";
+import { type MaintenanceReport, maintainTable } from "../../src/upkeep/maintain-table.ts";
 
 const HOUR = 3_600_000;
 

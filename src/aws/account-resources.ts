@@ -5,8 +5,8 @@ import {
   GetBucketVersioningCommand,
 } from "@aws-sdk/client-s3";
 import { GetQueueAttributesCommand } from "@aws-sdk/client-sqs";
+import { isBucketMissing, translated } from "@deltacap/delta/aws";
 import type { AwsClients } from "./clients.ts";
-import { isBucketMissing, translated } from "./errors.ts";
 
 export interface BucketFacts {
   /** Whether it keeps the versions that it replaces. */

@@ -7,7 +7,7 @@ import {
   type ObjectVersion,
   type S3Client,
 } from "@aws-sdk/client-s3";
-import { isNotFound, translated } from "./errors.ts";
+import { isNotFound, translated } from "@deltacap/delta/aws";
 
 /** An object version that may be a capture, as S3 describes it. */
 export interface CaptureObject {

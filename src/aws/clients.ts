@@ -1,7 +1,7 @@
 import { DynamoDBClient, type DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
 import { S3Client } from "@aws-sdk/client-s3";
 import { SQSClient } from "@aws-sdk/client-sqs";
-import { replyTimeout } from "./reply-timeout.ts";
+import { replyTimeout } from "@deltacap/delta/aws";
 
 export interface ClientSettings {
   /** Default: the environment's, which Lambda sets. */

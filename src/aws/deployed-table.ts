@@ -1,13 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
-import { ConditionalLogStore } from "../delta/conditional-log-store.ts";
-import type { LogStore } from "../delta/log-store.ts";
+import type { LogStore } from "@deltacap/delta";
+import { ConditionalLogStore } from "@deltacap/delta";
+import { DynamoDbLogStore, S3ObjectStore } from "@deltacap/delta/aws";
 import type { Ledger } from "../manifest/ledger.ts";
 import type { FunctionSettings } from "../settings.ts";
 import type { AwsClients } from "./clients.ts";
 import { DynamoDbLedger } from "./dynamodb-ledger.ts";
-import { DynamoDbLogStore } from "./dynamodb-log-store.ts";
-import { S3ObjectStore } from "./s3-object-store.ts";
 import { type TableLocation, tableLocation } from "./table-location.ts";
 
 /** A table on AWS, as its settings say. */

@@ -8,11 +8,10 @@ import {
   UpdateItemCommand,
   type WriteRequest,
 } from "@aws-sdk/client-dynamodb";
-import { RetryableError } from "../errors.ts";
+import { RetryableError, readAhead } from "@deltacap/delta";
+import { isConditionalCheckFailed, translated } from "@deltacap/delta/aws";
 import type { Ledger, LedgerEntry, Watermark } from "../manifest/ledger.ts";
-import { readAhead } from "../manifest/read-ahead.ts";
 import type { SourceId } from "../manifest/source-id.ts";
-import { isConditionalCheckFailed, translated } from "./errors.ts";
 import { fromItem, type ItemTimes, KEY, toItem, WATERMARK_KEY } from "./ledger-item.ts";
 
 export interface DynamoDbLedgerOptions {

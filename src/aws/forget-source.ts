@@ -1,6 +1,6 @@
 import { DeleteItemCommand, type DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { isConditionalCheckFailed, translated } from "@deltacap/delta/aws";
 import type { SourceId } from "../manifest/source-id.ts";
-import { isConditionalCheckFailed, translated } from "./errors.ts";
 import { KEY } from "./ledger-item.ts";
 
 /**

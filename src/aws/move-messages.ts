@@ -6,7 +6,7 @@ import {
   SendMessageBatchCommand,
   type SQSClient,
 } from "@aws-sdk/client-sqs";
-import { translated } from "./errors.ts";
+import { translated } from "@deltacap/delta/aws";
 import { queueDepth } from "./queue-depth.ts";
 import { sendInBatches } from "./sqs-batch.ts";
 import { messageBytes } from "./sqs-message.ts";

@@ -9,7 +9,7 @@ import {
   type LambdaClient,
   UpdateEventSourceMappingCommand,
 } from "@aws-sdk/client-lambda";
-import { translated } from "./errors.ts";
+import { translated } from "@deltacap/delta/aws";
 
 export interface PipelineSwitchOptions {
   readonly lambda: LambdaClient;

@@ -1,5 +1,5 @@
 import { GetQueueAttributesCommand, type SQSClient } from "@aws-sdk/client-sqs";
-import { translated } from "./errors.ts";
+import { translated } from "@deltacap/delta/aws";
 
 /** Messages of a queue, as SQS counts them: a minute old, and not exact. */
 export interface QueueDepth {

@@ -5,11 +5,17 @@ import {
   HeadObjectCommand,
   type S3Client,
 } from "@aws-sdk/client-s3";
-import type { CaptureSource, CaptureStore } from "../capture/capture-store.ts";
-import { GoneError, RetryableError, SupersededError } from "../errors.ts";
-import { readAhead } from "../manifest/read-ahead.ts";
-import { isNotFound, isPreconditionFailed, translated } from "./errors.ts";
-import { type ByteStream, IDLE_TIMEOUT, withIdleTimeout } from "./idle-timeout.ts";
+import { RetryableError, readAhead } from "@deltacap/delta";
+import {
+  type ByteStream,
+  IDLE_TIMEOUT,
+  isNotFound,
+  isPreconditionFailed,
+  translated,
+  withIdleTimeout,
+} from "@deltacap/delta/aws";
+import { GoneError, SupersededError } from "../errors.ts";
+import type { CaptureSource, CaptureStore } from "../manifest/capture-store.ts";
 
 /** Reads in a row that broke without a single new byte: then S3, not the connection, is the trouble. */
 const FRUITLESS_READS = 4;

@@ -1,5 +1,5 @@
-import type { CaptureSource } from "../capture/capture-store.ts";
-import type { KeyPattern } from "../manifest/key-pattern.ts";
+import type { KeyPattern } from "../ingest/key-pattern.ts";
+import type { CaptureSource } from "../manifest/capture-store.ts";
 
 /** What a converter takes, and from where. */
 export interface IntakeRules {

@@ -1,4 +1,4 @@
-import { RetryableError } from "../errors.ts";
+import { RetryableError } from "@deltacap/delta";
 
 /** A batch call's answer, as SQS gives it: entry by entry. */
 export interface BatchAnswer {

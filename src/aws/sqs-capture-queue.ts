@@ -1,7 +1,7 @@
 import { SendMessageBatchCommand, type SQSClient } from "@aws-sdk/client-sqs";
+import { translated } from "@deltacap/delta/aws";
 import type { ManifestSource } from "../manifest/manifest.ts";
 import type { CaptureQueue } from "../manifest/queues.ts";
-import { translated } from "./errors.ts";
 import { sendInBatches } from "./sqs-batch.ts";
 import { MESSAGE_BYTES, messageBody, messageBytes } from "./sqs-message.ts";
 

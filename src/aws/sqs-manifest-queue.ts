@@ -4,9 +4,9 @@ import {
   type Message,
   ReceiveMessageCommand,
 } from "@aws-sdk/client-sqs";
-import { RetryableError } from "../errors.ts";
+import { RetryableError } from "@deltacap/delta";
+import { translated } from "@deltacap/delta/aws";
 import type { ManifestQueue, ReceivedManifest } from "../manifest/queues.ts";
-import { translated } from "./errors.ts";
 import { sendInBatches } from "./sqs-batch.ts";
 import { deadLetterAttributes } from "./sqs-dead-letter.ts";
 import { MANIFEST_FOLDER, SqsManifestSender, type SqsManifestSenderOptions } from "./sqs-manifest-sender.ts";

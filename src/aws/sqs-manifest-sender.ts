@@ -1,6 +1,6 @@
 import type { SQSClient } from "@aws-sdk/client-sqs";
+import type { ObjectStore } from "@deltacap/delta";
 import type { Manifest } from "../manifest/manifest.ts";
-import type { ObjectStore } from "../manifest/object-store.ts";
 import { serializeManifest } from "../manifest/parse-manifest.ts";
 import type { ManifestQueue } from "../manifest/queues.ts";
 import { MESSAGE_BYTES, messageBody, messageBytes, sendMessage } from "./sqs-message.ts";

@@ -1,5 +1,5 @@
 import { SendMessageCommand, type SQSClient } from "@aws-sdk/client-sqs";
-import { translated } from "./errors.ts";
+import { translated } from "@deltacap/delta/aws";
 
 /**
  * SQS's limit of a message, and of a batch, in bytes, attributes included: what every queue takes. Queues may be raised to

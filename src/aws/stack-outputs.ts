@@ -1,5 +1,5 @@
 import { type CloudFormationClient, DescribeStacksCommand } from "@aws-sdk/client-cloudformation";
-import { translated } from "./errors.ts";
+import { translated } from "@deltacap/delta/aws";
 
 /**
  * A stack's outputs by name; null when there is no such stack in the region. Needs `cloudformation:DescribeStacks`; throws

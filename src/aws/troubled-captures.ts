@@ -1,5 +1,5 @@
 import { type AttributeValue, type DynamoDBClient, QueryCommand } from "@aws-sdk/client-dynamodb";
-import { translated } from "./errors.ts";
+import { translated } from "@deltacap/delta/aws";
 import { NOTICED_KEY, TROUBLE_INDEX, TROUBLE_KEY, type Trouble } from "./ledger-item.ts";
 
 /** A capture that was rejected, or damaged part way, as the ledger holds it. */

@@ -1,12 +1,10 @@
-import { UnreadableFileError } from "../delta/data-file-reader.ts";
-import type { LogStore } from "../delta/log-store.ts";
-import { sourceCaptures } from "../delta/source-captures.ts";
-import { TableRefusedError } from "../errors.ts";
-import type { EarlierSources, IdentifiedSource } from "../manifest/identify-sources.ts";
+import type { LogStore, ObjectStore } from "@deltacap/delta";
+import { TableRefusedError, UnreadableFileError } from "@deltacap/delta";
+import type { PageDecompressors } from "@deltacap/parquet";
+import { sourceCaptures } from "../commit/source-captures.ts";
+import type { EarlierSources, IdentifiedSource } from "../ingest/identify-sources.ts";
 import type { CommittedEntry } from "../manifest/ledger.ts";
-import type { ObjectStore } from "../manifest/object-store.ts";
 import { type Sha256, type SourceId, sourceId } from "../manifest/source-id.ts";
-import type { PageDecompressors } from "../parquet/reader/page-decompressors.ts";
 import type { EarlierEntry, FolderLedger } from "./folder-ledger.ts";
 
 export interface EarlierCapturePorts {

@@ -3,11 +3,12 @@ import type { Stats } from "node:fs";
 import { lstat, readdir, stat } from "node:fs/promises";
 import { basename, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import type { CaptureSource, CaptureStore } from "../capture/capture-store.ts";
-import { GoneError, RetryableError, SupersededError } from "../errors.ts";
-import type { KeyPattern } from "../manifest/key-pattern.ts";
+import { RetryableError } from "@deltacap/delta";
+import { isNotFound, translated } from "@deltacap/delta/folder";
+import { GoneError, SupersededError } from "../errors.ts";
+import type { KeyPattern } from "../ingest/key-pattern.ts";
+import type { CaptureSource, CaptureStore } from "../manifest/capture-store.ts";
 import { fileChunks } from "./file-chunks.ts";
-import { isNotFound, translated } from "./system-errors.ts";
 
 /** Captures as files. */
 export class FileCaptureStore implements CaptureStore {

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { RetryableError } from "../errors.ts";
+import { RetryableError } from "@deltacap/delta";
+import { isNotFound, translated } from "@deltacap/delta/folder";
 import {
   type CommittedEntry,
   type Ledger,
@@ -13,7 +14,6 @@ import type { SourceId } from "../manifest/source-id.ts";
 import { forEachLine, lineAt } from "./file-lines.ts";
 import { type IdWords, idWords, LedgerIndex } from "./ledger-index.ts";
 import { captureIn, type LedgerLine, lineText, parseLine, skimLine, statusOf } from "./ledger-line.ts";
-import { isNotFound, translated } from "./system-errors.ts";
 
 /** What an older version committed: its id is made from the capture's path. */
 export interface EarlierEntry {

@@ -1,4 +1,4 @@
-import type { CaptureSource } from "../capture/capture-store.ts";
+import type { CaptureSource } from "./capture-store.ts";
 import type { Damage } from "./ledger.ts";
 import type { SourceId } from "./source-id.ts";
 

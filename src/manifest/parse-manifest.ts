@@ -1,4 +1,5 @@
-import { RejectedError, RetryableError } from "../errors.ts";
+import { RetryableError } from "@deltacap/delta";
+import { RejectedError } from "../errors.ts";
 import type { Damage } from "./ledger.ts";
 import { type DataFile, MAX_SOURCES, type Manifest, type ManifestSource } from "./manifest.ts";
 

@@ -1,5 +1,5 @@
-import { packetTable } from "../columns/packet-table.ts";
-import { isCalendarDate, packetFolder, statesPartition } from "../columns/partition-folder.ts";
+import { packetTable } from "../packets/packet-table.ts";
+import { isCalendarDate, packetFolder, statesPartition } from "../packets/partition-folder.ts";
 import type { DataFile, Manifest, ManifestSource } from "./manifest.ts";
 import { type Sha256, sourceId } from "./source-id.ts";
 

@@ -1,5 +1,5 @@
 import * as zlib from "node:zlib";
-import type { Decompressor, Decompressors } from "../capture/decompressor.ts";
+import type { Decompressor, Decompressors } from "@deltacap/capture";
 import { fzstdDecompressed } from "./fzstd-decompressor.ts";
 import { zlibDecompressed } from "./zlib-decompressor.ts";
 

@@ -1,6 +1,5 @@
+import { concatenated, DamagedStreamError } from "@deltacap/capture";
 import { Decompress } from "fzstd";
-import { concatenated } from "../capture/concatenated.ts";
-import { DamagedStreamError } from "../capture/decompressor.ts";
 import { frameHeaderLength } from "./zstd-frame.ts";
 
 const FRAME_MAGIC = 0xfd2fb528;

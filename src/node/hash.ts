@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { ContentHash } from "../manifest/identify-sources.ts";
+import type { ContentHash } from "../ingest/identify-sources.ts";
 
 /** SHA-256 by Node's OpenSSL. */
 export function sha256(bytes: Uint8Array): Uint8Array {

@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
-import type { CheckpointPorts } from "../checkpoint-table.ts";
-import type { RewritePorts } from "../delta/commit-rewrite.ts";
-import type { LogStore } from "../delta/log-store.ts";
-import type { ObjectStore } from "../manifest/object-store.ts";
+import type { LogStore, ObjectStore } from "@deltacap/delta";
 import { engineInfo } from "../settings.ts";
+import type { CheckpointPorts } from "../upkeep/checkpoint-table.ts";
+import type { RewritePorts } from "../upkeep/commit-rewrite.ts";
 import { nodePageCompressor } from "./page-compressor.ts";
 import { nodePageDecompressors } from "./page-decompressors.ts";
 import { nodeParquetWriter } from "./parquet.ts";

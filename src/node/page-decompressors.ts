@@ -1,5 +1,5 @@
 import * as zlib from "node:zlib";
-import type { PageDecompressors } from "../parquet/reader/page-decompressors.ts";
+import type { PageDecompressors } from "@deltacap/parquet";
 
 /** In Node since 22.15, and not yet in the types of Node 20. */
 const { zstdDecompressSync } = zlib as unknown as {

@@ -1,5 +1,5 @@
-import { pagedParquetWriter } from "../parquet/paged-writer.ts";
-import type { ParquetWriterFactory } from "../parquet/parquet-writer.ts";
+import type { ParquetWriterFactory } from "@deltacap/parquet";
+import { pagedParquetWriter } from "@deltacap/parquet";
 import { nodePageCompressor } from "./page-compressor.ts";
 
 /** Our Parquet writer with the zstd of this runtime. */

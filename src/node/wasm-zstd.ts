@@ -1,7 +1,7 @@
 import { compressUsingDict, createCCtx, createDCtx, decompressUsingDict, init } from "@bokuweb/zstd-wasm";
+import type { PageCompressor } from "@deltacap/parquet";
+import { CompressionCodec } from "@deltacap/parquet";
 import { decompress } from "fzstd";
-import { CompressionCodec } from "../parquet/format.ts";
-import type { PageCompressor } from "../parquet/page-compressor.ts";
 import { frameContentSize, isFrame } from "./zstd-frame.ts";
 
 /** The module's memory ends at 2 GiB, and holds a page, room for its frame, and the context. */

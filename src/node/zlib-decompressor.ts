@@ -1,5 +1,5 @@
 import type { Gunzip } from "node:zlib";
-import { DamagedStreamError } from "../capture/decompressor.ts";
+import { DamagedStreamError } from "@deltacap/capture";
 
 /** Compressed bytes given to zlib in one call. */
 const PIECE = 64 * 1024;

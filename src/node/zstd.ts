@@ -1,7 +1,6 @@
 import * as zlib from "node:zlib";
-import type { ByteBuffer } from "../parquet/byte-buffer.ts";
-import { CompressionCodec } from "../parquet/format.ts";
-import type { PageCompressor } from "../parquet/page-compressor.ts";
+import type { ByteBuffer, PageCompressor } from "@deltacap/parquet";
+import { CompressionCodec } from "@deltacap/parquet";
 
 /** In Node since 22.15, and not yet in the types of Node 20. */
 const { zstdCompressSync, constants } = zlib as unknown as {

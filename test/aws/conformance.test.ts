@@ -1,12 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { ReceiveMessageCommand } from "@aws-sdk/client-sqs";
+import { ConditionalLogStore } from "@deltacap/delta";
+import { DynamoDbLogStore, S3ObjectStore } from "@deltacap/delta/aws";
 import { afterAll, beforeAll } from "vitest";
 import { DynamoDbLedger } from "../../src/aws/dynamodb-ledger.ts";
-import { DynamoDbLogStore } from "../../src/aws/dynamodb-log-store.ts";
-import { S3ObjectStore } from "../../src/aws/s3-object-store.ts";
 import { SqsManifestQueue } from "../../src/aws/sqs-manifest-queue.ts";
 import { tableLocation } from "../../src/aws/table-location.ts";
-import { ConditionalLogStore } from "../../src/delta/conditional-log-store.ts";
 import { ledgerConformance } from "../conformance/ledger.ts";
 import { logStoreConformance } from "../conformance/log-store.ts";
 import { manifestQueueConformance } from "../conformance/manifest-queue.ts";

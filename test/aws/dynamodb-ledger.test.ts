@@ -1,7 +1,7 @@
 import { GetItemCommand } from "@aws-sdk/client-dynamodb";
+import { RetryableError } from "@deltacap/delta";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { DynamoDbLedger } from "../../src/aws/dynamodb-ledger.ts";
-import { RetryableError } from "../../src/errors.ts";
 import type { LedgerEntry } from "../../src/manifest/ledger.ts";
 import { Cloud, LEDGER_TABLE, type Visitor } from "../support/aws/cloud.ts";
 

@@ -7,6 +7,7 @@ import {
   ReceiveMessageCommand,
   SendMessageCommand,
 } from "@aws-sdk/client-sqs";
+import { RetryableError, readCommits } from "@deltacap/delta";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { convertBatch } from "../../lambdas/converter/convert-batch.ts";
 import type { AwsClients } from "../../src/aws/clients.ts";
@@ -16,21 +17,19 @@ import { SqsCaptureQueue } from "../../src/aws/sqs-capture-queue.ts";
 import { sendDeadLetter } from "../../src/aws/sqs-dead-letter.ts";
 import { SqsManifestQueue } from "../../src/aws/sqs-manifest-queue.ts";
 import { MESSAGE_BYTES } from "../../src/aws/sqs-message.ts";
-import { packetTable } from "../../src/columns/packet-table.ts";
-import { runCommitter } from "../../src/committer-run.ts";
-import { readCommitTags } from "../../src/delta/commit-tags.ts";
-import { parquetFileCheck } from "../../src/delta/file-schema.ts";
-import { readCommits } from "../../src/delta/snapshot.ts";
-import { RetryableError } from "../../src/errors.ts";
-import { KeyPattern } from "../../src/manifest/key-pattern.ts";
+import { readCommitTags } from "../../src/commit/commit-tags.ts";
+import { runCommitter } from "../../src/commit/committer-run.ts";
+import { parquetFileCheck } from "../../src/commit/file-schema.ts";
+import { KeyPattern } from "../../src/ingest/key-pattern.ts";
 import { manifestProblem } from "../../src/manifest/verify-manifest.ts";
 import { nodeDecompressors } from "../../src/node/compression.ts";
 import { sha256 } from "../../src/node/hash.ts";
 import { nodeParquetWriter } from "../../src/node/parquet.ts";
+import { packetTable } from "../../src/packets/packet-table.ts";
 import { converterDefaults, engineInfo } from "../../src/settings.ts";
 import { createQueue } from "../support/aws/cloud.ts";
 import { openServers, type Servers, serverName } from "../support/aws/servers.ts";
-import { filling, pcap } from "../support/capture-builder.ts";
+import { filling, pcap } from "../support/captures/capture-builder.ts";
 import { Random } from "../support/random.ts";
 
 const CAPTURES = 60;

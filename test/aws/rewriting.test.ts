@@ -1,15 +1,14 @@
 import { randomUUID } from "node:crypto";
+import { DynamoDbLogStore, S3ObjectStore } from "@deltacap/delta/aws";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { DynamoDbLogStore } from "../../src/aws/dynamodb-log-store.ts";
-import { S3ObjectStore } from "../../src/aws/s3-object-store.ts";
 import { tableLocation } from "../../src/aws/table-location.ts";
-import { forgetVehicle } from "../../src/forget-vehicle.ts";
-import { optimizeTable } from "../../src/optimize-table.ts";
 import { optimizeDefaults } from "../../src/settings.ts";
-import { vacuumTable } from "../../src/vacuum-table.ts";
+import { forgetVehicle } from "../../src/upkeep/forget-vehicle.ts";
+import { optimizeTable } from "../../src/upkeep/optimize-table.ts";
+import { vacuumTable } from "../../src/upkeep/vacuum-table.ts";
 import { BUCKET, Cloud, LOG_TABLE } from "../support/aws/cloud.ts";
-import { once } from "../support/gated.ts";
-import { captureOf, DAY, PacketsWorld } from "../support/packets-world.ts";
+import { once } from "../support/memory/gated.ts";
+import { captureOf, DAY, PacketsWorld } from "../support/tables/packets-world.ts";
 
 let cloud: Cloud;
 beforeAll(async () => {

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
+import { RetryableError } from "@deltacap/delta";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { S3CaptureStore } from "../../src/aws/s3-capture-store.ts";
-import type { CaptureSource } from "../../src/capture/capture-store.ts";
-import { GoneError, RetryableError, SupersededError } from "../../src/errors.ts";
+import { GoneError, SupersededError } from "../../src/errors.ts";
+import type { CaptureSource } from "../../src/manifest/capture-store.ts";
 import { Cloud } from "../support/aws/cloud.ts";
 import type { Effect, Faults } from "../support/aws/faults.ts";
 import type { Reply } from "../support/aws/reply.ts";

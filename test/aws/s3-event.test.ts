@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { parseCaptureMessage } from "../../src/aws/s3-event.ts";
-import { KeyPattern } from "../../src/manifest/key-pattern.ts";
+import { KeyPattern } from "../../src/ingest/key-pattern.ts";
 import { Random } from "../support/random.ts";
 
 const rules = {

@@ -1,11 +1,11 @@
 import { GetQueueAttributesCommand, ReceiveMessageCommand } from "@aws-sdk/client-sqs";
+import { RetryableError } from "@deltacap/delta";
+import { S3ObjectStore } from "@deltacap/delta/aws";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { parseCaptureMessage } from "../../src/aws/s3-event.ts";
-import { S3ObjectStore } from "../../src/aws/s3-object-store.ts";
 import { SqsCaptureQueue } from "../../src/aws/sqs-capture-queue.ts";
 import { SqsManifestQueue, type SqsManifestQueueOptions } from "../../src/aws/sqs-manifest-queue.ts";
-import { RetryableError } from "../../src/errors.ts";
-import { KeyPattern } from "../../src/manifest/key-pattern.ts";
+import { KeyPattern } from "../../src/ingest/key-pattern.ts";
 import type { Manifest, ManifestSource } from "../../src/manifest/manifest.ts";
 import { parseManifest } from "../../src/manifest/parse-manifest.ts";
 import type { ReceivedManifest } from "../../src/manifest/queues.ts";

@@ -7,9 +7,9 @@ import {
   pcap,
   pcapHeader,
   pcapRecord,
-} from "../support/capture-builder.ts";
-import { data, ethernet } from "../support/frame-builder.ts";
-import { rawBlock, runLengthBlock, zstdFrame } from "../support/zstd-frames.ts";
+} from "../support/captures/capture-builder.ts";
+import { data, ethernet } from "../support/captures/frame-builder.ts";
+import { rawBlock, runLengthBlock, zstdFrame } from "../support/captures/zstd-frames.ts";
 
 /** Captures that are made to cost more than their size: each must end soon and small, whatever it claims. */
 export interface HostileCapture {

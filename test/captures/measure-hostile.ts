@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { pcap } from "../support/capture-builder.ts";
-import { data, ethernet } from "../support/frame-builder.ts";
+import { pcap } from "../support/captures/capture-builder.ts";
+import { data, ethernet } from "../support/captures/frame-builder.ts";
 import { hostileCaptures } from "./hostile-captures.ts";
 
 const COMMAND_LINE = "dist/cli/main.js";

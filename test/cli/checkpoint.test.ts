@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { RetryableError } from "@deltacap/delta";
+import { FolderObjectStore } from "@deltacap/delta/folder";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { RetryableError } from "../../src/errors.ts";
-import { FolderObjectStore } from "../../src/local/folder-object-store.ts";
 import { deltacap } from "../support/command-line.ts";
-import { captureOf } from "../support/packets-world.ts";
+import { captureOf } from "../support/tables/packets-world.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const version = (n: number) => String(n).padStart(20, "0");

@@ -4,9 +4,16 @@ import { pathToFileURL } from "node:url";
 import { parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
 import { describe, expect, test } from "vitest";
-import { comment, concatenated, filling, PcapMagic, PcapngBlocks, pcap } from "../support/capture-builder.ts";
+import {
+  comment,
+  concatenated,
+  filling,
+  PcapMagic,
+  PcapngBlocks,
+  pcap,
+} from "../support/captures/capture-builder.ts";
+import { readPackets } from "../support/captures/read-packets.ts";
 import { deltacap } from "../support/command-line.ts";
-import { readPackets } from "../support/read-packets.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const jsonLines = (text: string) =>

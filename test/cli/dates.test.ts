@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { timeOrDate } from "../../cli/dates.ts";
-import { isCalendarDate } from "../../src/columns/partition-folder.ts";
+import { timeOrDate } from "../../cli/terminal/dates.ts";
+import { isCalendarDate } from "../../src/packets/partition-folder.ts";
 import { deltacap } from "../support/command-line.ts";
 
 test.each(["2020-99-99", "2026-02-29", "2026-04-31", "2026-00-10", "2026-1-1", "2026-01-01x"])(

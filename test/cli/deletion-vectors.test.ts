@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { readableFiles } from "../../cli/live-files.ts";
+import { readableFiles } from "../../cli/tables/live-files.ts";
 import { Cloud, type Visitor } from "../support/aws/cloud.ts";
 import { enterByShell } from "../support/aws/shell-environment.ts";
 import { jsonLines, TestStack } from "../support/aws/test-stack.ts";
-import { filling, pcap } from "../support/capture-builder.ts";
-import { storedVector } from "../support/deletion-vectors.ts";
+import { filling, pcap } from "../support/captures/capture-builder.ts";
+import { storedVector } from "../support/tables/deletion-vectors.ts";
 
 let cloud: Cloud;
 let stack: TestStack;

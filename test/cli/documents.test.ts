@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { RetryableError } from "@deltacap/delta";
 import { expect, test } from "vitest";
 import { main } from "../../cli/deltacap.ts";
-import { RetryableError } from "../../src/errors.ts";
 import { RecordingTerminal } from "../support/command-line.ts";
 
 const documents = [".", "docs", "docs/decisions"].flatMap((folder) =>

@@ -1,14 +1,13 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Metadata } from "@deltacap/delta";
+import { schemaString, TableRefusedError } from "@deltacap/delta";
+import { FolderObjectStore } from "@deltacap/delta/folder";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { expect, test } from "vitest";
-import { packetsOf } from "../../cli/duckdb.ts";
-import { packetTable } from "../../src/columns/packet-table.ts";
-import type { Metadata } from "../../src/delta/actions.ts";
-import { schemaString } from "../../src/delta/schema.ts";
-import { TableRefusedError } from "../../src/errors.ts";
-import { FolderObjectStore } from "../../src/local/folder-object-store.ts";
-import { inlineVector, storedVector } from "../support/deletion-vectors.ts";
+import { packetsOf } from "../../cli/duckdb/duckdb.ts";
+import { packetTable } from "../../src/packets/packet-table.ts";
+import { inlineVector, storedVector } from "../support/tables/deletion-vectors.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const DATE = "2026-03-01";

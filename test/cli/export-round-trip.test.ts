@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { byteOrders, concatenated, type Option, PcapngBlocks } from "../support/capture-builder.ts";
+import { byteOrders, concatenated, type Option, PcapngBlocks } from "../support/captures/capture-builder.ts";
 import { deltacap } from "../support/command-line.ts";
 import { Random, testSeed } from "../support/random.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";

@@ -1,9 +1,8 @@
+import { ConditionalLogStore, commitFileName, type LogStore } from "@deltacap/delta";
 import { beforeEach, describe, expect, test } from "vitest";
-import { readableFiles } from "../../cli/live-files.ts";
-import { ConditionalLogStore } from "../../src/delta/conditional-log-store.ts";
-import { commitFileName, type LogStore } from "../../src/delta/log-store.ts";
-import { deltaLogFixture } from "../support/delta-log-fixture.ts";
-import type { MemoryObjectStore } from "../support/memory-object-store.ts";
+import { readableFiles } from "../../cli/tables/live-files.ts";
+import type { MemoryObjectStore } from "../support/memory/memory-object-store.ts";
+import { deltaLogFixture } from "../support/tables/delta-log-fixture.ts";
 
 const CHECKPOINT = "00000000000000000003.checkpoint.parquet";
 

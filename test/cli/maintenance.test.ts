@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { deltacap } from "../support/command-line.ts";
-import { captureOf, DATE, DAY } from "../support/packets-world.ts";
+import { captureOf, DATE, DAY } from "../support/tables/packets-world.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const lastLine = (text: string) => JSON.parse(text.trim().split("\n").at(-1) ?? "") as unknown;

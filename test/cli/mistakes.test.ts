@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { textTable } from "../../cli/text-table.ts";
+import { textTable } from "../../cli/terminal/text-table.ts";
 import { engineInfo } from "../../src/settings.ts";
-import { concatenated, filling, PcapMagic, PcapngBlocks, pcap } from "../support/capture-builder.ts";
+import { concatenated, filling, PcapMagic, PcapngBlocks, pcap } from "../support/captures/capture-builder.ts";
 import { deltacap } from "../support/command-line.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 

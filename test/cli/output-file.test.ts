@@ -1,10 +1,10 @@
 import { linkSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { RetryableError } from "@deltacap/delta";
 import { expect, test } from "vitest";
-import { UsageError } from "../../cli/command.ts";
-import { Interruption } from "../../cli/interruption.ts";
-import { writeOutput } from "../../cli/output-file.ts";
-import { RetryableError } from "../../src/errors.ts";
+import { UsageError } from "../../cli/terminal/command.ts";
+import { Interruption } from "../../cli/terminal/interruption.ts";
+import { writeOutput } from "../../cli/terminal/output-file.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const append = (output: string, input: string | null = null) =>

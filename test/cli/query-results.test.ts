@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { DuckDBConnection } from "@duckdb/node-api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { terminalOn } from "../../cli/process-terminal.ts";
-import { printResults } from "../../cli/query-results.ts";
+import { printResults } from "../../cli/duckdb/query-results.ts";
+import { terminalOn } from "../../cli/terminal/process-terminal.ts";
 import { deltacap, RecordingTerminal } from "../support/command-line.ts";
-import { captureOf } from "../support/packets-world.ts";
+import { captureOf } from "../support/tables/packets-world.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 let connection: DuckDBConnection;

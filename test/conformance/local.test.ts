@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ConditionalLogStore } from "../../src/delta/conditional-log-store.ts";
+import { ConditionalLogStore } from "@deltacap/delta";
+import { FolderObjectStore } from "@deltacap/delta/folder";
 import { FolderLedger } from "../../src/local/folder-ledger.ts";
-import { FolderObjectStore } from "../../src/local/folder-object-store.ts";
 import { ledgerConformance } from "./ledger.ts";
 import { logStoreConformance } from "./log-store.ts";
 import { objectStoreConformance } from "./object-store.ts";

@@ -1,5 +1,5 @@
+import { commitFileName, type LogStore } from "@deltacap/delta";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { commitFileName, type LogStore } from "../../src/delta/log-store.ts";
 
 /** An empty log, and what is needed to look at it from two sides. */
 export interface LogStoreFixture {

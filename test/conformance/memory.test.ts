@@ -1,8 +1,8 @@
-import { ConditionalLogStore } from "../../src/delta/conditional-log-store.ts";
+import { ConditionalLogStore } from "@deltacap/delta";
 import { ManualClock } from "../support/aws/clock.ts";
-import { MemoryLedger } from "../support/memory-ledger.ts";
-import { MemoryManifestQueue } from "../support/memory-manifest-queue.ts";
-import { MemoryObjectStore } from "../support/memory-object-store.ts";
+import { MemoryLedger } from "../support/memory/memory-ledger.ts";
+import { MemoryManifestQueue } from "../support/memory/memory-manifest-queue.ts";
+import { MemoryObjectStore } from "../support/memory/memory-object-store.ts";
 import { ledgerConformance } from "./ledger.ts";
 import { logStoreConformance } from "./log-store.ts";
 import { manifestQueueConformance } from "./manifest-queue.ts";

@@ -1,5 +1,5 @@
+import type { ObjectInfo, ObjectStore } from "@deltacap/delta";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { ObjectInfo, ObjectStore } from "../../src/manifest/object-store.ts";
 
 /** An empty table folder, and what is needed to look at it from two sides. */
 export interface ObjectStoreFixture {

@@ -9,10 +9,10 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import { DeleteObjectCommand } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readableFiles } from "../../cli/live-files.ts";
+import { readableFiles } from "../../cli/tables/live-files.ts";
 import { Cloud } from "../support/aws/cloud.ts";
 import { jsonLines, TestStack } from "../support/aws/test-stack.ts";
-import { filling, pcap } from "../support/capture-builder.ts";
+import { filling, pcap } from "../support/captures/capture-builder.ts";
 import { deltacap } from "../support/command-line.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { filling, pcap } from "../support/capture-builder.ts";
+import { filling, pcap } from "../support/captures/capture-builder.ts";
 import { deltacap } from "../support/command-line.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 

@@ -1,21 +1,19 @@
 import { DeleteItemCommand, PutItemCommand } from "@aws-sdk/client-dynamodb";
+import { type Action, commitFileName, liveFiles, serializeActions } from "@deltacap/delta";
+import type { DynamoDbLogStore } from "@deltacap/delta/aws";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { functionNames } from "../../bundle.ts";
 import { deployedTable } from "../../src/aws/deployed-table.ts";
-import type { DynamoDbLogStore } from "../../src/aws/dynamodb-log-store.ts";
-import { packetTable } from "../../src/columns/packet-table.ts";
-import { type Action, serializeActions } from "../../src/delta/actions.ts";
-import { createTableBody } from "../../src/delta/commit-body.ts";
-import { commitFileName } from "../../src/delta/log-store.ts";
-import { liveFiles } from "../../src/delta/reconcile.ts";
+import { createTableBody } from "../../src/commit/commit-body.ts";
+import { packetTable } from "../../src/packets/packet-table.ts";
 import type { FunctionSettings } from "../../src/settings.ts";
 import { resourcesOf, templateOf } from "../lib/synthesized.ts";
 import { type AlarmProperties, fires } from "../support/aws/alarm-state.ts";
 import { BUCKET, Cloud, LOG_TABLE } from "../support/aws/cloud.ts";
 import { bundledFunctions, Deployment } from "../support/aws/deployment.ts";
 import type { Effect, Fault } from "../support/aws/faults.ts";
-import { concatenated, PcapMagic } from "../support/capture-builder.ts";
-import { smallPcap } from "../support/capture-fixtures.ts";
+import { concatenated, PcapMagic } from "../support/captures/capture-builder.ts";
+import { smallPcap } from "../support/captures/capture-fixtures.ts";
 
 type FunctionName = (typeof functionNames)[number];
 

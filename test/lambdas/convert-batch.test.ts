@@ -1,17 +1,17 @@
+import { RetryableError } from "@deltacap/delta";
 import { beforeEach, describe, expect, test } from "vitest";
 import { type BatchPorts, convertBatch } from "../../lambdas/converter/convert-batch.ts";
-import type { CaptureSource } from "../../src/capture/capture-store.ts";
-import { RetryableError } from "../../src/errors.ts";
-import { KeyPattern } from "../../src/manifest/key-pattern.ts";
+import { KeyPattern } from "../../src/ingest/key-pattern.ts";
+import type { CaptureSource } from "../../src/manifest/capture-store.ts";
 import type { Manifest } from "../../src/manifest/manifest.ts";
 import { nodeDecompressors } from "../../src/node/compression.ts";
 import { sha256 } from "../../src/node/hash.ts";
 import { nodeParquetWriter } from "../../src/node/parquet.ts";
 import { converterDefaults } from "../../src/settings.ts";
-import { filling, pcap } from "../support/capture-builder.ts";
-import { MemoryCaptureStore } from "../support/memory-capture-store.ts";
-import { MemoryLedger } from "../support/memory-ledger.ts";
-import { MemoryObjectStore } from "../support/memory-object-store.ts";
+import { filling, pcap } from "../support/captures/capture-builder.ts";
+import { MemoryCaptureStore } from "../support/memory/memory-capture-store.ts";
+import { MemoryLedger } from "../support/memory/memory-ledger.ts";
+import { MemoryObjectStore } from "../support/memory/memory-object-store.ts";
 
 const RULES = {
   buckets: new Set(["captures"]),

@@ -1,13 +1,13 @@
+import { readCommits } from "@deltacap/delta";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { deployedLedger, deployedTable } from "../../src/aws/deployed-table.ts";
-import { readCommits } from "../../src/delta/snapshot.ts";
 import type { Manifest } from "../../src/manifest/manifest.ts";
 import type { FunctionSettings } from "../../src/settings.ts";
 import { BUCKET, Cloud } from "../support/aws/cloud.ts";
 import { bundledFunctions, Deployment } from "../support/aws/deployment.ts";
 import type { Invocation, LambdaFunction } from "../support/aws/lambda-function.ts";
-import { concatenated, PcapMagic } from "../support/capture-builder.ts";
-import { smallPcap } from "../support/capture-fixtures.ts";
+import { concatenated, PcapMagic } from "../support/captures/capture-builder.ts";
+import { smallPcap } from "../support/captures/capture-fixtures.ts";
 
 /** With 20 s in reserve twice, a run of the committer receives for two seconds and a half. */
 const SHORT_RUN = 42_500;

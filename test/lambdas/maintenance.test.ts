@@ -1,11 +1,9 @@
+import type { Action, LogStore } from "@deltacap/delta";
+import { liveFiles, serializeActions } from "@deltacap/delta";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { deployedTable } from "../../src/aws/deployed-table.ts";
-import { packetTable } from "../../src/columns/packet-table.ts";
-import type { Action } from "../../src/delta/actions.ts";
-import { serializeActions } from "../../src/delta/actions.ts";
-import { createTableBody } from "../../src/delta/commit-body.ts";
-import type { LogStore } from "../../src/delta/log-store.ts";
-import { liveFiles } from "../../src/delta/reconcile.ts";
+import { createTableBody } from "../../src/commit/commit-body.ts";
+import { packetTable } from "../../src/packets/packet-table.ts";
 import type { FunctionSettings } from "../../src/settings.ts";
 import { Cloud } from "../support/aws/cloud.ts";
 import { bundledFunctions, Deployment } from "../support/aws/deployment.ts";

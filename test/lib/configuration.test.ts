@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { App } from "aws-cdk-lib";
 import { describe, expect, test } from "vitest";
-import { configurationDefaults, type DeltacapConfiguration } from "../../lib/configuration.ts";
-import { checkConsistency } from "../../lib/consistency.ts";
-import { configurationFrom, givenIn } from "../../lib/given-settings.ts";
+import { configurationDefaults, type DeltacapConfiguration } from "../../lib/settings/configuration.ts";
+import { checkConsistency } from "../../lib/settings/consistency.ts";
+import { configurationFrom, givenIn } from "../../lib/settings/given-settings.ts";
 
 const contradiction = (given: Partial<DeltacapConfiguration>) => () =>
   checkConsistency(configurationFrom(given));

@@ -1,8 +1,8 @@
 import { App } from "aws-cdk-lib";
 import { describe, expect, test } from "vitest";
-import { configurationDefaults } from "../../lib/configuration.ts";
-import { configurationFrom, givenIn } from "../../lib/given-settings.ts";
-import { nearestName } from "../../lib/nearest-name.ts";
+import { configurationDefaults } from "../../lib/settings/configuration.ts";
+import { configurationFrom, givenIn } from "../../lib/settings/given-settings.ts";
+import { nearestName } from "../../lib/settings/nearest-name.ts";
 import { resourcesOf, templateOf } from "./synthesized.ts";
 
 const read = (context: Record<string, unknown>) => () =>

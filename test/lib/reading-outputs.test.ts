@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import type { DeltacapConfiguration } from "../../lib/configuration.ts";
+import type { DeltacapConfiguration } from "../../lib/settings/configuration.ts";
 import { printed, templateOf } from "./synthesized.ts";
 
 type Choice = Pick<DeltacapConfiguration, "logStore" | "tableScheme">;

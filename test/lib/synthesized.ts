@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { App } from "aws-cdk-lib";
-import type { DeltacapConfiguration } from "../../lib/configuration.ts";
 import { DeltacapStack } from "../../lib/deltacap-stack.ts";
-import { configurationFrom } from "../../lib/given-settings.ts";
+import type { DeltacapConfiguration } from "../../lib/settings/configuration.ts";
+import { configurationFrom } from "../../lib/settings/given-settings.ts";
 
 /** What a test looks at of a resource. */
 export interface Resource {

@@ -384,8 +384,10 @@ function filesOfFunctions(): Set<string> {
   );
   const found = new Set(handlers.filter((path) => existsSync(path)));
   for (const path of found) {
-    for (const [, target = ""] of readFileSync(path, "utf8").matchAll(/from "(\.[^"]+)"/g)) {
-      found.add(join(dirname(path), target));
+    for (const [, target = ""] of readFileSync(path, "utf8").matchAll(/from "([.@][^"]+)"/g)) {
+      const [, name, entry = name] = /^@deltacap\/(\w+)(?:\/(\w+))?$/.exec(target) ?? [];
+      if (name !== undefined) found.add(`packages/${name}/src/${entry}.ts`);
+      else if (target.startsWith(".")) found.add(join(dirname(path), target));
     }
   }
   return found;

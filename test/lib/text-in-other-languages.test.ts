@@ -1,6 +1,6 @@
 import { AwsSolutionsChecks } from "cdk-nag";
 import { describe, expect, test } from "vitest";
-import { encodedForFilter } from "../../lib/notification-filter.ts";
+import { encodedForFilter } from "../../lib/settings/notification-filter.ts";
 import { resourcesOf, stackOf, type Template, templateOf } from "./synthesized.ts";
 
 /** Prefixes with what S3's documentation names as in need of encoding, and how its filter wants them. */

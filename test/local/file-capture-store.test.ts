@@ -2,16 +2,17 @@ import { execFileSync } from "node:child_process";
 import { appendFile, chmod, mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
+import { RetryableError } from "@deltacap/delta";
 import { beforeEach, describe, expect, test } from "vitest";
-import type { CaptureSource } from "../../src/capture/capture-store.ts";
-import { GoneError, RetryableError, SupersededError } from "../../src/errors.ts";
+import { GoneError, SupersededError } from "../../src/errors.ts";
+import { KeyPattern } from "../../src/ingest/key-pattern.ts";
 import {
   FileCaptureStore,
   fileSource,
   findFiles,
   type PassedOver,
 } from "../../src/local/file-capture-store.ts";
-import { KeyPattern } from "../../src/manifest/key-pattern.ts";
+import type { CaptureSource } from "../../src/manifest/capture-store.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const pattern = new KeyPattern("{vehicle_id}/**");

@@ -1,7 +1,7 @@
 import { appendFile, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { RetryableError } from "@deltacap/delta";
 import { beforeEach, describe, expect, test } from "vitest";
-import { RetryableError } from "../../src/errors.ts";
 import { FolderLedger } from "../../src/local/folder-ledger.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 

@@ -1,5 +1,6 @@
+import { RetryableError } from "@deltacap/delta";
 import { describe, expect, test } from "vitest";
-import { RejectedError, RetryableError } from "../../src/errors.ts";
+import { RejectedError } from "../../src/errors.ts";
 import { MAX_SOURCES, type Manifest } from "../../src/manifest/manifest.ts";
 import { parseManifest, serializeManifest } from "../../src/manifest/parse-manifest.ts";
 import { Random, testSeed } from "../support/random.ts";

@@ -1,7 +1,8 @@
+import { RetryableError } from "@deltacap/delta";
 import { describe, expect, test } from "vitest";
 import { SqsCaptureQueue } from "../../src/aws/sqs-capture-queue.ts";
-import { appendBody } from "../../src/delta/commit-body.ts";
-import { RejectedError, RetryableError } from "../../src/errors.ts";
+import { appendBody } from "../../src/commit/commit-body.ts";
+import { RejectedError } from "../../src/errors.ts";
 import type { DataFile, Manifest, ManifestSource } from "../../src/manifest/manifest.ts";
 import { parseManifest } from "../../src/manifest/parse-manifest.ts";
 import { sourceId } from "../../src/manifest/source-id.ts";

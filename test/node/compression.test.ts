@@ -1,12 +1,11 @@
 import * as zlib from "node:zlib";
+import { DamagedStreamError, type Decompressor } from "@deltacap/capture";
+import { RetryableError } from "@deltacap/delta";
 import { describe, expect, test } from "vitest";
-import { DamagedStreamError, type Decompressor } from "../../src/capture/decompressor.ts";
-import { RetryableError } from "../../src/errors.ts";
 import { nodeDecompressors } from "../../src/node/compression.ts";
 import { fzstdDecompressed } from "../../src/node/fzstd-decompressor.ts";
-import { Bytes, concatenated, filling } from "../support/capture-builder.ts";
-import { Random, testSeed } from "../support/random.ts";
-import { inChunks } from "../support/read-packets.ts";
+import { Bytes, concatenated, filling } from "../support/captures/capture-builder.ts";
+import { inChunks } from "../support/captures/read-packets.ts";
 import {
   rawBlock,
   runLengthBlock,
@@ -14,7 +13,8 @@ import {
   zstdFrame,
   zstdText,
   zstdTextContent,
-} from "../support/zstd-frames.ts";
+} from "../support/captures/zstd-frames.ts";
+import { Random, testSeed } from "../support/random.ts";
 
 const seed = testSeed(77);
 

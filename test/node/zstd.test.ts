@@ -1,10 +1,10 @@
 import * as zlib from "node:zlib";
+import { ByteBuffer } from "@deltacap/parquet";
 import { decompress } from "fzstd";
 import { describe, expect, it } from "vitest";
 import { nodePageCompressor } from "../../src/node/page-compressor.ts";
 import { wasmZstd, wasmZstdDecompressed } from "../../src/node/wasm-zstd.ts";
 import { nodeZstd, writeStoredFrame } from "../../src/node/zstd.ts";
-import { ByteBuffer } from "../../src/parquet/byte-buffer.ts";
 
 const { zstdDecompressSync } = zlib as { zstdDecompressSync?: (bytes: Uint8Array) => Uint8Array };
 

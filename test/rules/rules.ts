@@ -10,10 +10,10 @@ export interface Rule {
   readonly named: string;
 }
 
-const committer = "src/commit-manifests.ts";
-const plan = "src/manifest/plan.ts";
-const replay = "src/delta/ledger-replay.ts";
-const test = "test/commit-manifests.test.ts";
+const committer = "src/commit/commit-manifests.ts";
+const plan = "src/commit/plan.ts";
+const replay = "src/commit/ledger-replay.ts";
+const test = "test/commit/commit-manifests.test.ts";
 
 export const rules: readonly Rule[] = [
   {
@@ -159,7 +159,7 @@ export const rules: readonly Rule[] = [
     file: plan,
     line: 'if (problem?.kind === "failed") return { ...problem, manifest, kind: "fail" };',
     without: "",
-    test: "test/committer-run.test.ts",
+    test: "test/commit/committer-run.test.ts",
     named: "at the step ledger blocks no other, and is put aside at its last try",
   },
   {

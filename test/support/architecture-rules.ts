@@ -1,5 +1,6 @@
 import { dirname, posix } from "node:path";
 import ts from "typescript";
+import { packageImports, packageOf, roomOf, runsAnywhere } from "./rooms.ts";
 
 /** A source file as the rules see it; `path` is relative to the repository, with `/`. */
 export interface SourceText {
@@ -38,20 +39,6 @@ export interface ParsedFile extends SourceText {
   readonly imports: readonly Import[];
 }
 
-/** Stages in the order of the flow: each imports itself and those before it. */
-const stages = ["capture", "decode", "columns", "parquet", "manifest", "delta"];
-/** The files that join stages. */
-const useCases = [
-  "src/convert-captures.ts",
-  "src/commit-manifests.ts",
-  "src/optimize-table.ts",
-  "src/vacuum-table.ts",
-  "src/forget-vehicle.ts",
-];
-/** What a stage needs of the npm registry: formats, no services. */
-const stagePackages: Readonly<Record<string, readonly string[]>> = {
-  parquet: ["hyparquet-compressors"],
-};
 /** Where each of the SDKs may be imported. */
 const sdk = /^(@aws-sdk|@smithy|aws-sdk)(\/|$)/;
 const powertools = /^@aws-lambda-powertools\//;
@@ -94,15 +81,6 @@ function lineOf(source: ts.SourceFile, node: ts.Node): number {
   return source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1;
 }
 
-function stageOf(path: string): string | null {
-  const [, name = ""] = /^src\/([a-z]+)\//.exec(path) ?? [];
-  return stages.includes(name) ? name : null;
-}
-
-function isPure(path: string): boolean {
-  return stageOf(path) !== null || useCases.includes(path);
-}
-
 /** Imports that `forbidden` says no to. */
 function noImport(forbidden: (target: string, file: ParsedFile) => boolean) {
   return (file: ParsedFile) => file.imports.filter(({ target }) => forbidden(target, file));
@@ -119,7 +97,8 @@ function noNode(applies: (path: string) => boolean, what: (node: ts.Node) => str
   };
 }
 
-const isRelative = (target: string) => /^(src|lib|bin|lambdas|cli|test|bench|demo)\//.test(target);
+const isOurs = (target: string) =>
+  /^(packages|src|lib|bin|lambdas|cli|test|bench|demo)\//.test(target) || target.startsWith("@deltacap/");
 
 /** Names of a clock, a source of randomness or the process, as they stand in code. */
 function ambientOf(node: ts.Node): string | null {
@@ -154,48 +133,63 @@ function* longFunctions({ path, source }: ParsedFile): Iterable<Problem> {
 }
 
 function isProduct(path: string): boolean {
-  return /^(src|lib|bin|lambdas|cli)\//.test(path);
+  return /^(src|lib|bin|lambdas|cli)\/|^packages\/[a-z]+\/src\//.test(path);
 }
 
 export const rules: readonly Rule[] = [
   {
-    name: "a stage imports itself and the stages to its left",
-    why: `data flows ${stages.join(" -> ")}: a stage that knows a later one cannot be understood, tested or replaced alone`,
+    name: "a room imports itself and the rooms below it",
+    why: "a room that knows the ones above it cannot be understood, tested or replaced without them",
     instead:
-      "declare what is needed as a port or a parameter in this stage, or move the code to the later one",
+      "declare what is needed as a port or a parameter in the lower room, or move the code to the upper one",
+    check: ({ path, imports }) => {
+      const here = roomOf(path);
+      if (here === null || (here.part === "src" && !path.slice(4).includes("/"))) return [];
+      if (here.index < 0) return [{ line: 1, what: "a folder that rooms.ts does not list" }];
+      return imports.filter(({ target }) => {
+        const there = roomOf(target);
+        return there?.part === here.part && there.index > here.index && !target.endsWith("/src/errors.ts");
+      });
+    },
+  },
+  {
+    name: "a package is imported by its name",
+    why: "what a package exports by its name is what others may rely on: a path into it takes part in its inside",
+    instead:
+      "export it from the package's entry (src/capture.ts, src/parquet.ts, src/delta.ts), and import that",
     check: noImport((target, { path }) => {
-      const stage = stageOf(path);
-      if (stage === null || !isRelative(target) || target === "src/errors.ts") return false;
-      const other = stageOf(target);
-      return other === null || stages.indexOf(other) > stages.indexOf(stage);
+      if (/(^|\/)(test|bench|docs)\//.test(path)) return false;
+      return /^(packages|src)\//.test(target) && packageOf(target) !== packageOf(path);
     }),
   },
   {
-    name: "stages and use cases run anywhere",
+    name: "a package imports what it declares",
+    why: "each package is usable without the rest: capture needs nothing, parquet one library, delta only parquet",
+    instead: "take it as a parameter or declare a port, and let the application join them",
+    check: noImport(
+      (target, { path }) =>
+        packageOf(path) !== "" &&
+        runsAnywhere(path) &&
+        !target.startsWith("packages/") &&
+        !(packageImports[packageOf(path)] ?? []).includes(target),
+    ),
+  },
+  {
+    name: "the application's inner rooms run anywhere",
     why: "the same engine runs on Lambda, on a laptop and in tests; node:*, SDKs and CDK belong to adapters",
-    instead: "declare a port in the stage that needs it and implement it in src/node, src/local or src/aws",
+    instead: "declare a port in the room that needs it and implement it in src/node, src/local or src/aws",
     check: noImport(
       (target, { path }) =>
-        isPure(path) && !isRelative(target) && !(stagePackages[stageOf(path) ?? ""] ?? []).includes(target),
+        packageOf(path) === "" &&
+        runsAnywhere(path) &&
+        (!isOurs(target) || target === "@deltacap/delta/aws" || target === "@deltacap/delta/folder"),
     ),
   },
   {
-    name: "use cases join stages, not adapters",
-    why: "which adapters a use case runs with is decided by its caller: that is why there is no `if (local)`",
-    instead: "take the adapter as a port",
-    check: noImport(
-      (target, { path }) =>
-        useCases.includes(path) &&
-        isRelative(target) &&
-        stageOf(target) === null &&
-        target !== "src/errors.ts",
-    ),
-  },
-  {
-    name: "no clock, randomness or process in stages and use cases",
+    name: "no clock, randomness or process in what runs anywhere",
     why: "the same input, clock and batch id must give the same bytes, and tests must not wait",
     instead: "take now, random, sleep or the bytes as a parameter",
-    check: noNode(isPure, ambientOf),
+    check: noNode(runsAnywhere, ambientOf),
   },
   {
     name: "src/errors.ts and src/settings.ts import nothing",
@@ -204,35 +198,37 @@ export const rules: readonly Rule[] = [
     check: noImport((_, { path }) => path === "src/errors.ts" || path === "src/settings.ts"),
   },
   {
-    name: "files are touched in src/local only",
+    name: "files are touched in src/local and the folder store only",
     why: "in the cloud there is no disk: an engine that reads files would work on a laptop alone",
-    instead: "use the port (CaptureStore, ObjectStore), and implement it in src/local",
+    instead: "use the port (CaptureStore, ObjectStore), and implement it there",
     check: noImport(
       (target, { path }) =>
-        /^(node:)?fs(\/|$)/.test(target) && /^(src|lambdas)\//.test(path) && !path.startsWith("src/local/"),
+        /^(node:)?fs(\/|$)/.test(target) &&
+        /^(src|lambdas|packages\/[a-z]+\/src)\//.test(path) &&
+        !/^(src\/local|packages\/delta\/src\/stores\/folder)\//.test(path),
     ),
   },
   {
-    name: "SDKs are imported in src/aws only",
+    name: "SDKs are imported in the aws rooms only",
     why: "foreign errors and requests are translated in one place, so that callers branch on our errors alone",
     instead:
-      "add what is needed to the adapter in src/aws; functions may use Powertools for logs and metrics",
+      "add what is needed to the adapter in an aws room; functions may use Powertools for logs and metrics",
     check: noImport(
       (target, { path }) =>
         isProduct(path) &&
-        !path.startsWith("src/aws/") &&
+        !/^(src|packages\/delta\/src)\/aws\//.test(path) &&
         (sdk.test(target) || (powertools.test(target) && !path.startsWith("lambdas/"))),
     ),
   },
   {
-    name: "Parquet is read by src/parquet/reader only",
+    name: "Parquet is read by packages/parquet/src/read only",
     why: "files of other writers, and damaged ones, must not hang or end a process: only this reader checks every count and offset before it uses it",
-    instead: "call openParquet of src/parquet/reader/parquet-reader.ts",
+    instead: "call openParquet of @deltacap/parquet",
     check: noImport(
       (target, { path }) =>
         isProduct(path) &&
         (/^(hyparquet|hyparquet-writer|parquet-wasm|apache-arrow)(\/|$)/.test(target) ||
-          (/^hyparquet-compressors(\/|$)/.test(target) && !path.startsWith("src/parquet/reader/"))),
+          (/^hyparquet-compressors(\/|$)/.test(target) && !path.startsWith("packages/parquet/src/read/"))),
     ),
   },
   {
@@ -256,8 +252,9 @@ export const rules: readonly Rule[] = [
     instead: "move the shared code into src",
     check: noImport(
       (target, { path }) =>
-        (/^(src|lib|lambdas|bin)\//.test(path) && /^(cli|test|bench|demo)\//.test(target)) ||
-        (/^(src|lib|bin|cli)\//.test(path) && target.startsWith("lambdas/")),
+        (/^(src|lib|lambdas|bin|packages\/[a-z]+\/src)\//.test(path) &&
+          /^(cli|test|bench|demo)\//.test(target)) ||
+        (isProduct(path) && !path.startsWith("lambdas/") && target.startsWith("lambdas/")),
     ),
   },
   {
@@ -296,9 +293,9 @@ export const rules: readonly Rule[] = [
   {
     name: "file names are words of the specifications",
     why: "utils, helpers, common, misc and index say nothing, so everything ends up in them",
-    instead: "name the file after the concept in it; import from the file itself, not from a barrel",
+    instead: "name the file after the concept in it",
     check: ({ path }) =>
-      path.startsWith("src/") && /\/(utils?|helpers?|common|misc|index)\.ts$/.test(path)
+      isProduct(path) && /\/(utils?|helpers?|common|misc|index)\.ts$/.test(path)
         ? [{ line: 1, what: `the name ${posix.basename(path)}` }]
         : [],
   },

@@ -1,6 +1,6 @@
-import type { Terminal } from "../../cli/command.ts";
 import { main } from "../../cli/deltacap.ts";
-import { Interruption } from "../../cli/interruption.ts";
+import type { Terminal } from "../../cli/terminal/command.ts";
+import { Interruption } from "../../cli/terminal/interruption.ts";
 
 /** A terminal that is a pipe, and keeps what it was told. */
 export class RecordingTerminal implements Terminal {

@@ -3,15 +3,18 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { QueryCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
+import type { ObjectStore } from "@deltacap/delta";
+import {
+  CommitInDoubtError,
+  ConditionalLogStore,
+  commitFileName,
+  type LogStore,
+  RetryableError,
+} from "@deltacap/delta";
+import { DynamoDbLogStore, S3ObjectStore } from "@deltacap/delta/aws";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { DynamoDbLogStore } from "../../../src/aws/dynamodb-log-store.ts";
-import { S3ObjectStore } from "../../../src/aws/s3-object-store.ts";
 import { type TableLocation, tableLocation } from "../../../src/aws/table-location.ts";
-import { ConditionalLogStore } from "../../../src/delta/conditional-log-store.ts";
-import { commitFileName, type LogStore } from "../../../src/delta/log-store.ts";
-import { CommitInDoubtError, RetryableError } from "../../../src/errors.ts";
-import type { ObjectStore } from "../../../src/manifest/object-store.ts";
 import { openServers, type Servers } from "../../support/aws/servers.ts";
 
 /** Of an environment with deltalake 1.6.0, the last version that keeps Spark's DynamoDB log store. */

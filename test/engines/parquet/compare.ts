@@ -1,9 +1,8 @@
 // Reads the files that encodings.py left in a folder, and compares their rows with those that it wrote.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ValueConverter } from "../../../src/parquet/reader/column-pages.ts";
-import { openParquet } from "../../../src/parquet/reader/parquet-reader.ts";
-import type { ParquetField } from "../../../src/parquet/reader/schema.ts";
+import type { ParquetField, ValueConverter } from "@deltacap/parquet";
+import { openParquet } from "@deltacap/parquet";
 
 const [folder = ""] = process.argv.slice(2);
 const expected = JSON.parse(readFileSync(join(folder, "rows.json"), "utf8")) as unknown[];

@@ -11,19 +11,19 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
+import { PcapngWriter } from "@deltacap/capture";
+import { TableRefusedError } from "@deltacap/delta";
 import { main } from "../../../cli/deltacap.ts";
-import { Interruption } from "../../../cli/interruption.ts";
-import { localTable } from "../../../cli/local-table.ts";
-import { PcapngWriter } from "../../../src/capture/capture-writer.ts";
-import { packetTable } from "../../../src/columns/packet-table.ts";
-import type { Committer } from "../../../src/commit-manifests.ts";
-import { convertCaptures } from "../../../src/convert-captures.ts";
-import { createTableBody } from "../../../src/delta/commit-body.ts";
-import { TableRefusedError } from "../../../src/errors.ts";
+import { localTable } from "../../../cli/tables/local-table.ts";
+import { Interruption } from "../../../cli/terminal/interruption.ts";
+import { createTableBody } from "../../../src/commit/commit-body.ts";
+import type { Committer } from "../../../src/commit/commit-manifests.ts";
+import { convertCaptures } from "../../../src/ingest/convert-captures.ts";
+import { KeyPattern } from "../../../src/ingest/key-pattern.ts";
 import { fileSource } from "../../../src/local/file-capture-store.ts";
-import { KeyPattern } from "../../../src/manifest/key-pattern.ts";
+import { packetTable } from "../../../src/packets/packet-table.ts";
 import { converterDefaults, defaultKeyPattern } from "../../../src/settings.ts";
-import { LINKTYPE_ETHERNET, Traffic, vehicleMix } from "../../support/traffic.ts";
+import { LINKTYPE_ETHERNET, Traffic, vehicleMix } from "../../support/captures/traffic.ts";
 
 interface Ingest {
   readonly ingest: string;

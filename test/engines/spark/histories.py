@@ -54,7 +54,7 @@ def by_deltalake(path: str, more: list) -> dict:
 
 def main(jars: str, folder: str) -> None:
     report = Report()
-    make = ["node", "--import", "tsx", "test/engines/spark/histories.ts", folder, str(HISTORIES)]
+    make = ["node", "--conditions=deltacap-source", "--import", "tsx", "test/engines/spark/histories.ts", folder, str(HISTORIES)]
     lines = subprocess.run(make, capture_output=True, text=True, check=True).stdout.splitlines()
     histories = [json.loads(line) for line in lines]
     report.note(f"{len(histories)} histories of seed {histories[0]['seed']}")

@@ -3,10 +3,10 @@
  * JSON object a line.
  */
 import { join } from "node:path";
-import { FolderObjectStore } from "../../../src/local/folder-object-store.ts";
+import { FolderObjectStore } from "@deltacap/delta/folder";
 import { Random, testSeed } from "../../support/random.ts";
-import { TableHistory } from "../../support/table-history.ts";
-import type { TableModel } from "../../support/table-model.ts";
+import { TableHistory } from "../../support/tables/table-history.ts";
+import type { TableModel } from "../../support/tables/table-model.ts";
 
 const SEED = testSeed(20_261_130);
 const STEPS = 15;

@@ -1,4 +1,4 @@
-"""random_tables.py JARS FOLDER: Spark reads the tables of test/parquet/write-random-tables.ts: values and nulls, and counts with filters.
+"""random_tables.py JARS FOLDER: Spark reads the tables of test/support/parquet/write-random-tables.ts: values and nulls, and counts with filters.
 
 Filters are pushed down to Spark's Parquet reader, which leaves out row groups and pages by the statistics. Spark tells how many rows the
 scan gave: none from a row group whose values exclude the filter, where the column has bounds.

@@ -44,7 +44,7 @@ class Deltacap:
     """The engine as a process: see deltacap.ts for its orders."""
 
     def __init__(self, root: str):
-        command = [os.environ.get("DELTACAP_NODE", "node"), "--import", "tsx", "test/engines/spark/deltacap.ts"]
+        command = [os.environ.get("DELTACAP_NODE", "node"), "--conditions=deltacap-source", "--import", "tsx", "test/engines/spark/deltacap.ts"]
         self.process = subprocess.Popen(command, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def order(self, **order) -> dict:

@@ -1,5 +1,5 @@
-import { type PacketToWrite, PcapngWriter, PcapWriter } from "../../../src/capture/capture-writer.ts";
-import { Bytes, concatenated } from "../../support/capture-builder.ts";
+import { type PacketToWrite, PcapngWriter, PcapWriter } from "@deltacap/capture";
+import { Bytes, concatenated } from "../../support/captures/capture-builder.ts";
 import {
   arp,
   data,
@@ -11,8 +11,8 @@ import {
   tcp,
   udp,
   vlanTag,
-} from "../../support/frame-builder.ts";
-import { linkTypeCaptures } from "../../support/link-type-captures.ts";
+} from "../../support/captures/frame-builder.ts";
+import { linkTypeCaptures } from "../../support/captures/link-type-captures.ts";
 import {
   asamCmp,
   asamCmpCan,
@@ -32,7 +32,7 @@ import {
   tecmp,
   tecmpCan,
   tecmpRecord,
-} from "../../support/vehicle-frame-builder.ts";
+} from "../../support/captures/vehicle-frame-builder.ts";
 
 /** A capture made from the public specifications, of what the real captures lack. */
 export interface VehicleCapture {

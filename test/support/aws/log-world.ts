@@ -1,8 +1,7 @@
 import { QueryCommand } from "@aws-sdk/client-dynamodb";
-import { DynamoDbLogStore } from "../../../src/aws/dynamodb-log-store.ts";
-import { S3ObjectStore } from "../../../src/aws/s3-object-store.ts";
+import { commitFileName } from "@deltacap/delta";
+import { DynamoDbLogStore, S3ObjectStore } from "@deltacap/delta/aws";
 import { tableLocation } from "../../../src/aws/table-location.ts";
-import { commitFileName } from "../../../src/delta/log-store.ts";
 import { BUCKET, type Cloud, LOG_TABLE } from "./cloud.ts";
 import type { Faults } from "./faults.ts";
 

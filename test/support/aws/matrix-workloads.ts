@@ -1,8 +1,7 @@
 import { createCipheriv } from "node:crypto";
 import { PutItemCommand } from "@aws-sdk/client-dynamodb";
-import { commitFileName } from "../../../src/delta/log-store.ts";
-import { CommitInDoubtError, RetryableError, TableRefusedError } from "../../../src/errors.ts";
-import { concatenated, filling, pcap, pcapHeader } from "../capture-builder.ts";
+import { CommitInDoubtError, commitFileName, RetryableError, TableRefusedError } from "@deltacap/delta";
+import { concatenated, filling, pcap, pcapHeader } from "../captures/capture-builder.ts";
 import { LOG_TABLE } from "./cloud.ts";
 import type { CommitterRun, ConverterRun, MatrixSite } from "./matrix-site.ts";
 

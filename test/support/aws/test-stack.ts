@@ -1,27 +1,27 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import { main } from "../../../cli/deltacap.ts";
-import type { DeployedStack } from "../../../cli/stack.ts";
+import type { DeployedStack } from "../../../cli/stack/stack.ts";
 import { convertBatch } from "../../../lambdas/converter/convert-batch.ts";
 import { deployedLedger, deployedTable } from "../../../src/aws/deployed-table.ts";
 import type { PipelineState } from "../../../src/aws/pipeline-switch.ts";
 import { S3CaptureStore } from "../../../src/aws/s3-capture-store.ts";
 import { SqsCaptureQueue } from "../../../src/aws/sqs-capture-queue.ts";
-import { Committer } from "../../../src/commit-manifests.ts";
-import type { RewritePorts } from "../../../src/delta/commit-rewrite.ts";
-import { forgetVehicle } from "../../../src/forget-vehicle.ts";
-import { KeyPattern } from "../../../src/manifest/key-pattern.ts";
+import { Committer } from "../../../src/commit/commit-manifests.ts";
+import { KeyPattern } from "../../../src/ingest/key-pattern.ts";
 import type { Manifest } from "../../../src/manifest/manifest.ts";
 import { nodeDecompressors } from "../../../src/node/compression.ts";
 import { sha256 } from "../../../src/node/hash.ts";
 import { nodeParquetWriter } from "../../../src/node/parquet.ts";
-import { optimizeTable } from "../../../src/optimize-table.ts";
 import {
   converterDefaults,
   engineInfo,
   type FunctionSettings,
   optimizeDefaults,
 } from "../../../src/settings.ts";
+import type { RewritePorts } from "../../../src/upkeep/commit-rewrite.ts";
+import { forgetVehicle } from "../../../src/upkeep/forget-vehicle.ts";
+import { optimizeTable } from "../../../src/upkeep/optimize-table.ts";
 import { RecordingTerminal } from "../command-line.ts";
 import type { Cloud } from "./cloud.ts";
 import { Deployment } from "./deployment.ts";

@@ -1,17 +1,14 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
+import { checkpointSchema } from "@deltacap/delta";
+import type { ColumnDefinition, NestedField, PageCompressor } from "@deltacap/parquet";
+import { CompressionCodec, NestedWriter } from "@deltacap/parquet";
 import { parquetWriteBuffer } from "hyparquet-writer";
-import { packetTable } from "../../../src/columns/packet-table.ts";
-import type { ColumnDefinition } from "../../../src/columns/table-schema.ts";
-import { checkpointSchema } from "../../../src/delta/checkpoint-schema.ts";
 import { nodePageCompressor } from "../../../src/node/page-compressor.ts";
-import { CompressionCodec } from "../../../src/parquet/format.ts";
-import type { NestedField } from "../../../src/parquet/nested-schema.ts";
-import { NestedWriter } from "../../../src/parquet/nested-writer.ts";
-import type { PageCompressor } from "../../../src/parquet/page-compressor.ts";
+import { packetTable } from "../../../src/packets/packet-table.ts";
 import { deltacap } from "../command-line.ts";
-import { captureOf } from "../packets-world.ts";
+import { captureOf } from "../tables/packets-world.ts";
 
 /** A file to be mutated. */
 export interface FuzzInput {
