@@ -47,11 +47,14 @@ async function committed(deployment: Deployment): Promise<{ version: number; row
   return found;
 }
 
-/** Runs the committer again and again, as its schedule does, until every manifest is settled, or a run does not end well. */
-async function runCommitter(deployment: Deployment, fn: LambdaFunction): Promise<Invocation> {
+/**
+ * Runs the committer again and again, as its schedule does, until no more manifests than `left` are in the queue, or a run does not
+ * end well.
+ */
+async function runCommitter(deployment: Deployment, fn: LambdaFunction, left = 0): Promise<Invocation> {
   for (let run = 1; run <= RUNS; run++) {
     const invocation = await fn.invoke({}, SHORT_RUN);
-    if (invocation.outcome !== "response" || manifests(deployment).length === 0) return invocation;
+    if (invocation.outcome !== "response" || manifests(deployment).length <= left) return invocation;
   }
   throw new Error(`manifests wait after ${RUNS} runs`);
 }
@@ -194,7 +197,7 @@ describe("the bundles, in an empty folder through the Runtime API", () => {
     const about = bad!.files[0]!.path;
     const effect = { kind: "refuse", status: 403, code: "AccessDenied" } as const;
     visitor.faults.plan({ operation: "s3:HeadObject", about, times: 99, effect });
-    expect(await fn.invoke({}, SHORT_RUN)).toEqual(done);
+    expect(await runCommitter(deployment, fn, 2)).toEqual(done);
 
     expect(await committed(deployment)).toEqual([{ version: 1, rows: 4 }]);
     // The alarms newer-manifests and manifest-failures, and the one of the dead-letter queue, read these.
