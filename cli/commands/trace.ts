@@ -104,12 +104,20 @@ function fateLines(fate: SourceFate): string[][] {
   if (fate.status === "unknown") return [["unknown", fate.advice]];
   if (fate.status === "empty") return [["empty", "it holds no packet"]];
   if (fate.status === "rejected") return [["rejected", `at byte ${fate.offset}: ${fate.reason}`]];
-  const { version, committed, packets, damage, files, told_by, forgotten_in } = fate;
+  const { version, committed, packets, damage, files, told_by, forgotten_in, continues } = fate;
   const when = committed === null ? "the log no longer has that commit" : committed;
   const many = packets === undefined ? "" : `, ${count(packets)} packets`;
   return [
     ["committed", `in version ${version} (${when}${told_by === "log" ? "; by the log" : ""})${many}`],
     ...(damage === undefined ? [] : [["damaged", `at byte ${damage.offset}: ${damage.reason}`]]),
+    ...(continues === undefined
+      ? []
+      : [
+          [
+            "continues",
+            `source ${continues}, an upload of this capture before it was complete: its packets are in the table twice (docs/table.md, "Queries", keeps the newest source of each capture)`,
+          ],
+        ]),
     ...(forgotten_in === undefined
       ? []
       : [

@@ -1,11 +1,8 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { RetryableError } from "@deltacap/delta";
-import {
-  type CaptureResult,
-  type ConversionOutcome,
-  convertCaptures,
-} from "../../src/ingest/convert-captures.ts";
+import type { CaptureResult } from "../../src/ingest/capture-result.ts";
+import { type ConversionOutcome, convertCaptures } from "../../src/ingest/convert-captures.ts";
 import type { CaptureSource } from "../../src/manifest/capture-store.ts";
 import { converterDefaults } from "../../src/settings.ts";
 import { localTable } from "../tables/local-table.ts";

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import type { CaptureResult } from "../../src/ingest/convert-captures.ts";
+import type { CaptureResult } from "../../src/ingest/capture-result.ts";
 import type { PassedOver } from "../../src/local/file-capture-store.ts";
 import type { CaptureSource } from "../../src/manifest/capture-store.ts";
 import type { Manifest } from "../../src/manifest/manifest.ts";
@@ -35,6 +35,8 @@ export class IngestReport {
   readonly #accepted: string[] = [];
   /** By capture: one that is converted again, because its files vanished, is damaged once. */
   readonly #damaged = new Map<string, Fault>();
+  /** Captures that were in the table before they were complete. */
+  readonly #continued: string[] = [];
   readonly #copies: { readonly capture: string; readonly sameAs: string }[] = [];
   #copyCount = 0;
   readonly #passedOver: PassedOver[] = [];
@@ -108,6 +110,7 @@ export class IngestReport {
       case "converted":
         this.#packetsSeen += result.packets;
         if (result.damage !== undefined) this.#damaged.set(capture, { capture, ...reversed(result.damage) });
+        if (result.continues !== undefined) this.#continued.push(capture);
         break;
       case "duplicate":
         if (result.known?.forgottenIn !== undefined) {
@@ -204,6 +207,7 @@ export class IngestReport {
       vehicle_count: this.#vehicles.size,
       without_vehicle: this.#withoutVehicle,
       ...(this.#forgotten === 0 ? {} : { forgotten: this.#forgotten, again: this.#again }),
+      ...(this.#continued.length === 0 ? {} : { continued: this.#continued }),
       ...(this.#copyCount === 0 ? {} : { same_content: this.#copyCount }),
       ...(this.#passedOver.length === 0 ? {} : { passed_over: this.#passedOver }),
       ...(this.#failed.length === 0 ? {} : { failed: this.#failed }),
@@ -228,6 +232,11 @@ export class IngestReport {
     const unnamed = this.#copyCount - this.#copies.length;
     if (unnamed > 0)
       out(`duplicate ${count(unnamed)} more, whose contents are in the table under other paths`);
+    for (const capture of this.#continued) {
+      out(
+        `grown     ${shown(capture)}: it was ingested before it was complete, so its first packets are in the table twice; the last query of docs/table.md keeps the newest`,
+      );
+    }
     for (const { capture, reason } of this.#failed) out(`failed    ${shown(capture)}: ${reason}`);
     if (this.#forgotten > 0) {
       out(

@@ -5,7 +5,7 @@ import { deployedLedger, deployedTable } from "../../src/aws/deployed-table.ts";
 import { S3CaptureStore } from "../../src/aws/s3-capture-store.ts";
 import { findSources } from "../../src/commit/find-sources.ts";
 import { identifySources } from "../../src/ingest/identify-sources.ts";
-import type { LedgerEntry } from "../../src/manifest/ledger.ts";
+import type { AsideEntry, LedgerEntry, UnfinishedEntry } from "../../src/manifest/ledger.ts";
 import { isOfParts, type SourceId } from "../../src/manifest/source-id.ts";
 import { contentHash, sha256 } from "../../src/node/hash.ts";
 import { UsageError } from "../terminal/command.ts";
@@ -15,12 +15,15 @@ const DAY = 86_400_000;
 
 /** What became of a source, as ledger and log tell it. */
 export type SourceFate =
-  | (Omit<LedgerEntry & { readonly status: "committed" }, "batchId" | "forgottenIn"> & CommittedFiles)
-  | Exclude<LedgerEntry, { status: "committed" }>
+  | (Omit<LedgerEntry & { readonly status: "committed" }, "batchId" | "forgottenIn" | "continues"> &
+      CommittedFiles)
+  | Exclude<AsideEntry, UnfinishedEntry>
   | { readonly status: "unknown"; readonly advice: string };
 
 interface CommittedFiles {
   readonly batch_id?: string;
+  /** A source in the table that this one begins with, so that its packets are there twice. */
+  readonly continues?: SourceId;
   /** Version in which its vehicle was forgotten. */
   readonly forgotten_in?: number;
   /** Where it was found. */
@@ -100,7 +103,7 @@ export async function fateOf(
       ...(await filesOf(log, entry.version, batchId)),
     };
   }
-  if (entry !== undefined) return entry;
+  if (entry !== undefined && entry.status !== "unfinished") return entry;
   if (uploadedMs !== null && !isBeyondLedger(stack, uploadedMs)) return { status: "unknown", advice: ADVICE };
   const { versions, complete } = await findSources(log, new Set([id]));
   const version = versions.get(id);

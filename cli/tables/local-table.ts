@@ -10,7 +10,7 @@ import { FileCaptureStore } from "../../src/local/file-capture-store.ts";
 import { FolderLedger } from "../../src/local/folder-ledger.ts";
 import type { ManifestSource } from "../../src/manifest/manifest.ts";
 import { nodeDecompressors } from "../../src/node/compression.ts";
-import { sha256 } from "../../src/node/hash.ts";
+import { contentHash, sha256 } from "../../src/node/hash.ts";
 import { type MaintenancePorts, maintenancePorts } from "../../src/node/maintenance-ports.ts";
 import { nodeParquetWriter } from "../../src/node/parquet.ts";
 import { UsageError } from "../terminal/command.ts";
@@ -57,6 +57,7 @@ export function localTable(folder: string): LocalTable {
       decompressors: nodeDecompressors,
       parquet: nodeParquetWriter,
       sha256,
+      contentHash,
       now: ports.now,
       newBatchId: randomUUID,
     },

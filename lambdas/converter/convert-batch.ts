@@ -1,7 +1,7 @@
 import { RetryableError } from "@deltacap/delta";
 import { type CaptureMessage, type IntakeRules, parseCaptureMessage } from "../../src/aws/s3-event.ts";
+import type { CaptureResult } from "../../src/ingest/capture-result.ts";
 import {
-  type CaptureResult,
   type ConversionOutcome,
   type ConverterLimits,
   type ConverterPorts,

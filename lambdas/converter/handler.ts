@@ -10,7 +10,7 @@ import type { IntakeRules } from "../../src/aws/s3-event.ts";
 import { sendDeadLetter } from "../../src/aws/sqs-dead-letter.ts";
 import { SqsManifestSender } from "../../src/aws/sqs-manifest-sender.ts";
 import { tableLocation } from "../../src/aws/table-location.ts";
-import type { CaptureResult } from "../../src/ingest/convert-captures.ts";
+import type { CaptureResult } from "../../src/ingest/capture-result.ts";
 import { KeyPattern } from "../../src/ingest/key-pattern.ts";
 import { nodeDecompressors } from "../../src/node/compression.ts";
 import { contentHash, sha256 } from "../../src/node/hash.ts";
@@ -142,5 +142,7 @@ function reportCapture(result: CaptureResult): void {
   else if (outcome === "converted" && result.damage !== undefined) {
     const { packets, undated, damage } = result;
     logger.warn("damaged", { ...line, packets, ...(undated === undefined ? {} : { undated }), ...damage });
+  } else if (outcome === "converted" && result.continues !== undefined) {
+    logger.warn("begins with a source that is in the table", { ...line, continues: result.continues });
   } else logger.debug(outcome, line);
 }

@@ -10,7 +10,7 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import { RetryableError, readAhead } from "@deltacap/delta";
 import { isConditionalCheckFailed, translated } from "@deltacap/delta/aws";
-import type { Ledger, LedgerEntry, Watermark } from "../manifest/ledger.ts";
+import type { AsideEntry, Ledger, LedgerEntry, Watermark } from "../manifest/ledger.ts";
 import type { SourceId } from "../manifest/source-id.ts";
 import { fromItem, type ItemTimes, KEY, toItem, WATERMARK_KEY } from "./ledger-item.ts";
 
@@ -62,9 +62,7 @@ export class DynamoDbLedger implements Ledger {
     for await (const _ of readAhead(batches, PARALLEL, (batch) => this.#write(batch)));
   }
 
-  async putSetAside(
-    entries: ReadonlyMap<SourceId, LedgerEntry & { status: "rejected" | "empty" }>,
-  ): Promise<void> {
+  async putSetAside(entries: ReadonlyMap<SourceId, AsideEntry>): Promise<void> {
     const times = this.#times();
     const put = ([id, entry]: [SourceId, LedgerEntry]) => this.#putUnlessCommitted(toItem(id, entry, times));
     for await (const _ of readAhead([...entries], PARALLEL, put));

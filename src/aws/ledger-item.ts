@@ -38,6 +38,7 @@ export function toItem(id: SourceId, entry: LedgerEntry, { nowMs, expires }: Ite
     item.version = { N: String(entry.version) };
     if (entry.batchId !== undefined) item.batchId = { S: entry.batchId };
     if (entry.packets !== undefined) item.packets = { N: String(entry.packets) };
+    if (entry.continues !== undefined) item.continues = { S: entry.continues };
     if (entry.forgottenIn !== undefined) item.forgottenIn = { N: String(entry.forgottenIn) };
     if (entry.damage !== undefined) {
       item.offset = { N: String(entry.damage.offset) };
@@ -48,6 +49,10 @@ export function toItem(id: SourceId, entry: LedgerEntry, { nowMs, expires }: Ite
     item.offset = { N: String(entry.offset) };
     item.reason = { S: entry.reason.slice(0, REASON_CHARACTERS) };
     Object.assign(item, troubleKeys("rejected", nowMs));
+  } else if (entry.status === "unfinished") {
+    item.source = { S: entry.source };
+    item.size = { N: String(entry.size) };
+    item.hash = { S: entry.hash };
   }
   return item;
 }
@@ -61,7 +66,7 @@ export function fromItem(item: Item): [SourceId, LedgerEntry] {
   const id = text(item, KEY);
   const status = text(item, "status");
   if (status === "committed") {
-    const { capture, batchId, packets, forgottenIn } = item;
+    const { capture, batchId, packets, continues, forgottenIn } = item;
     return [
       id,
       {
@@ -70,6 +75,7 @@ export function fromItem(item: Item): [SourceId, LedgerEntry] {
         ...(capture === undefined ? {} : { capture: text(item, "capture") }),
         ...(batchId === undefined ? {} : { batchId: text(item, "batchId") }),
         ...(packets === undefined ? {} : { packets: integer(item, "packets") }),
+        ...(continues === undefined ? {} : { continues: text(item, "continues") }),
         ...(forgottenIn === undefined ? {} : { forgottenIn: integer(item, "forgottenIn") }),
         ...(item.reason === undefined
           ? {}
@@ -79,6 +85,10 @@ export function fromItem(item: Item): [SourceId, LedgerEntry] {
   }
   const capture = text(item, "capture");
   if (status === "empty") return [id, { status, capture }];
+  if (status === "unfinished") {
+    const noted = { source: text(item, "source"), size: integer(item, "size"), hash: text(item, "hash") };
+    return [id, { status, capture, ...noted }];
+  }
   if (status !== "rejected") throw new Error(`the ledger's item of ${id} has the unknown status "${status}"`);
   return [id, { status, capture, reason: text(item, "reason"), offset: integer(item, "offset") }];
 }

@@ -260,11 +260,12 @@ export class Committer {
     const { version } = commit;
     const entries = new Map<SourceId, LedgerEntry & { status: "committed" }>();
     for (const { batchId, sources } of additions) {
-      for (const { id, bucket, capture, packets, damage } of sources) {
+      for (const { id, bucket, capture, packets, damage, continues } of sources) {
         const entry = { status: "committed", version, batchId, capture, packets } as const;
         entries.set(id, {
           ...entry,
           ...(damage === undefined ? {} : { damage }),
+          ...(continues === undefined ? {} : { continues }),
           ...(bucket === "" ? { byContent: true } : {}),
         });
       }

@@ -5,26 +5,27 @@ import type {
   Decompressors,
   RecordSink,
 } from "@deltacap/capture";
-import { PacketDecoder, RejectedCaptureError, readCapture } from "@deltacap/capture";
+import { PacketDecoder, readCapture } from "@deltacap/capture";
 import type { ObjectStore } from "@deltacap/delta";
 import { deltaStatistics, RetryableError } from "@deltacap/delta";
 import type { ParquetWriterFactory } from "@deltacap/parquet";
 import { compareUtf8 } from "@deltacap/parquet";
-import { GoneError, SupersededError } from "../errors.ts";
 import type { CaptureSource } from "../manifest/capture-store.ts";
-import type { CommittedEntry, Damage, Ledger, LedgerEntry } from "../manifest/ledger.ts";
+import type { AsideEntry, CommittedEntry, Ledger, LedgerEntry } from "../manifest/ledger.ts";
 import type { DataFile, Manifest, ManifestSource } from "../manifest/manifest.ts";
 import { MAX_SOURCES } from "../manifest/manifest.ts";
 import type { Sha256, SourceId } from "../manifest/source-id.ts";
 import { DateCounts } from "../packets/date-counts.ts";
 import { dayOf, type PacketFileLimits, PacketFiles, TooManyDatesError } from "../packets/packet-files.ts";
 import { CaptureReadAhead, type ReadAheadLimits } from "./capture-read-ahead.ts";
+import { type CaptureResult, failureOf, resultOf, withUndated } from "./capture-result.ts";
 import {
   type EarlierSources,
   type IdentifiedSource,
   type IdentifyPorts,
   identifySources,
 } from "./identify-sources.ts";
+import { UnfinishedCaptures, unfinishedNote } from "./unfinished-captures.ts";
 
 /** What the converter reaches the world through. */
 export interface ConverterPorts extends IdentifyPorts {
@@ -51,30 +52,6 @@ export interface ConverterLimits extends PacketFileLimits, DecompressionLimits {
   /** Ports of SOME/IP and DoIP, where they are not the standards' own. */
   readonly ports?: Partial<DecodeSettings> | undefined;
 }
-
-/** What became of one capture. Only `converted` ones are in the manifest. */
-export type CaptureResult = { readonly source: CaptureSource; readonly id: SourceId } & (
-  | {
-      readonly outcome: "converted";
-      readonly packets: number;
-      readonly damage?: Damage;
-      /** Rows with a time and no date, where the capture's clock was wrong at times. The damage names them too. */
-      readonly undated?: number;
-    }
-  /**
-   * Committed already, or named twice in this call. `known` is the ledger's entry in the first case, `sameAs` the capture that is
-   * taken in its place in the second.
-   */
-  | { readonly outcome: "duplicate"; readonly known?: CommittedEntry; readonly sameAs?: string }
-  /** Replaced since it was announced: its successor has an event of its own. */
-  | { readonly outcome: "superseded"; readonly reason: string }
-  /** Deleted since it was announced, and without a successor. */
-  | { readonly outcome: "gone"; readonly reason: string }
-  | { readonly outcome: "rejected"; readonly reason: string; readonly offset: number }
-  | { readonly outcome: "empty" }
-  /** Not the capture's fault: to be tried again. */
-  | { readonly outcome: "failed"; readonly reason: string }
-);
 
 export interface ConversionOutcome {
   /** One result a given source, in the order of conversion. */
@@ -115,6 +92,7 @@ export async function convertCaptures(
     report({ source, id, ...failure });
   }
   const fresh = await withoutDuplicates(identified, ports, report);
+  const unfinished = await UnfinishedCaptures.of(fresh, ports);
   const batchId = ports.newBatchId();
   const files = new PacketFiles({
     batchId,
@@ -135,12 +113,12 @@ export async function convertCaptures(
       const isKnown = otherIds.some((other) => converted.has(other));
       const result: CaptureResult = isKnown
         ? { source, id, outcome: "duplicate" }
-        : await convertCapture(item, captures, files, ports, limits);
+        : await convertCapture(item, { captures, unfinished, files }, ports, limits);
       if (result.outcome === "converted") converted.add(id);
       report(result);
     }
     const written = await files.finish();
-    await setAside(results, ports.ledger);
+    await setAside(results, identified, ports);
     const dataFiles = written.map(
       (file): DataFile => ({
         path: file.path,
@@ -221,10 +199,15 @@ function isCommitted(entry: LedgerEntry | undefined): entry is CommittedEntry {
   return entry?.status === "committed";
 }
 
+interface Batch {
+  readonly captures: CaptureReadAhead;
+  readonly unfinished: UnfinishedCaptures;
+  readonly files: PacketFiles;
+}
+
 async function convertCapture(
   { source, id }: IdentifiedSource,
-  captures: CaptureReadAhead,
-  files: PacketFiles,
+  { captures, unfinished, files }: Batch,
   ports: ConverterPorts,
   limits: ConverterLimits,
 ): Promise<CaptureResult> {
@@ -255,7 +238,7 @@ async function convertCapture(
   let counts: DateCounts | null = null;
   try {
     try {
-      end = await readRows(captures.open(source), append, ports, limits, makeRoom);
+      end = await readRows(unfinished.read(id, captures.open(source)), append, ports, limits, makeRoom);
     } catch (error) {
       if (!(error instanceof TooManyDatesError)) throw error;
       // Which dates are right shows only at the end: it is read once to count them, and once more for its rows.
@@ -273,7 +256,10 @@ async function convertCapture(
   // Outside of the capture's own errors: when the table's store fails here, the whole batch ends.
   if (end.kind !== "rejected" && end.packets > 0) await files.keep();
   else await files.takeBack();
-  return { source, id, ...withUndated(resultOf(end), files.undated, counts?.minRows, limits) };
+  const result = withUndated(resultOf(end), files.undated, counts?.minRows, limits.datesPerCapture);
+  const continues = unfinished.continuedBy(id);
+  if (result.outcome !== "converted" || continues === null) return { source, id, ...result };
+  return { source, id, ...result, continues };
 }
 
 async function countDates(
@@ -306,55 +292,22 @@ async function readRows(
   return await readCapture(chunks, ports.decompressors, (frame) => decoder.decode(frame), limits, pause);
 }
 
-/** Reports rows that have a time and no date as damage, in front of any other. */
-function withUndated(
-  result: OutcomeOnly<CaptureOutcome>,
-  undated: number,
-  minRows: number | undefined,
-  { datesPerCapture }: ConverterLimits,
-): OutcomeOnly<CaptureOutcome> {
-  if (result.outcome !== "converted" || undated === 0) return result;
-  const { offset = 0, reason } = result.damage ?? {};
-  const clock = `the clock was wrong at times: rows lie on more than ${datesPerCapture} dates. The ${undated} rows on dates with fewer than ${minRows} rows, or beyond the ${datesPerCapture} dates with the most, have date null and keep their ts`;
-  const damage = { offset, reason: reason === undefined ? clock : `${clock}; and ${reason}` };
-  return { ...result, undated, damage };
-}
-
-/** What an error says of the capture that was being read; null for one that is not the capture's. */
-function failureOf(
-  error: unknown,
-): OutcomeOnly<Extract<CaptureResult, { outcome: "rejected" | "superseded" | "gone" | "failed" }>> | null {
-  if (error instanceof RejectedCaptureError) {
-    return { outcome: "rejected", reason: error.message, offset: error.offset };
-  }
-  if (error instanceof SupersededError) return { outcome: "superseded", reason: error.message };
-  if (error instanceof GoneError) return { outcome: "gone", reason: error.message };
-  if (error instanceof RetryableError) return { outcome: "failed", reason: error.message };
-  return null;
-}
-
-type CaptureOutcome = Exclude<CaptureResult, { outcome: "duplicate" | "superseded" | "gone" | "failed" }>;
-type OutcomeOnly<T> = T extends unknown ? Omit<T, "source" | "id"> : never;
-
-function resultOf(end: CaptureEnd): OutcomeOnly<CaptureOutcome> {
-  if (end.kind === "rejected") return { outcome: "rejected", reason: end.reason, offset: end.offset };
-  if (end.packets === 0) return { outcome: "empty" };
-  if (end.kind === "complete") return { outcome: "converted", packets: end.packets };
-  return {
-    outcome: "converted",
-    packets: end.packets,
-    damage: { offset: end.offset, reason: end.reason },
-  };
-}
-
-/** Notes in the ledger what will never give a row. */
-async function setAside(results: readonly CaptureResult[], ledger: Ledger): Promise<void> {
-  const entries = new Map<SourceId, LedgerEntry & { status: "rejected" | "empty" }>();
+/** Notes in the ledger what will never give a row, and what ended early. */
+async function setAside(
+  results: readonly CaptureResult[],
+  identified: readonly IdentifiedSource[],
+  { ledger, sha256 }: ConverterPorts,
+): Promise<void> {
+  const items = new Map(identified.map((item) => [item.id, item]));
+  const entries = new Map<SourceId, AsideEntry>();
   for (const result of results) {
     const { capture } = result.source;
     if (result.outcome === "empty") entries.set(result.id, { status: "empty", capture });
     else if (result.outcome === "rejected") {
       entries.set(result.id, { status: "rejected", capture, reason: result.reason, offset: result.offset });
+    } else if (result.outcome === "converted" && result.damage !== undefined) {
+      const item = items.get(result.id);
+      if (item !== undefined) entries.set(...unfinishedNote(item, sha256));
     }
   }
   if (entries.size > 0) await ledger.putSetAside(entries);
@@ -385,6 +338,7 @@ function manifestOf(
       ...(uploadedMs === undefined ? {} : { uploadedMs }),
       packets: result.packets,
       ...(result.damage === undefined ? {} : { damage: result.damage }),
+      ...(result.continues === undefined ? {} : { continues: result.continues }),
     });
   }
   return sources.length === 0 ? null : { manifestVersion: 1, batchId, createdMs, files, sources };

@@ -19,7 +19,7 @@ export interface IdentifyPorts {
   readonly captures: CaptureStore;
   readonly ledger: Pick<Ledger, "lookup">;
   readonly sha256: Sha256;
-  /** Absent where every eTag is a hash of the content, as in folders. */
+  /** Absent where no content is ever hashed. Folders, whose eTags are hashes already, need it for captures that grew. */
   readonly contentHash?: () => ContentHash;
   /** True where no eTag says anything of the content, as in buckets encrypted by KMS. */
   readonly opaqueETags?: boolean;

@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { RetryableError } from "@deltacap/delta";
 import { isNotFound, translated } from "@deltacap/delta/folder";
 import {
+  type AsideEntry,
   type CommittedEntry,
   type Ledger,
   type LedgerEntry,
@@ -74,9 +75,7 @@ export class FolderLedger implements Ledger {
     await this.#append(fresh.map(([id, entry]) => ({ id, entry })));
   }
 
-  async putSetAside(
-    entries: ReadonlyMap<SourceId, LedgerEntry & { status: "rejected" | "empty" }>,
-  ): Promise<void> {
+  async putSetAside(entries: ReadonlyMap<SourceId, AsideEntry>): Promise<void> {
     const known = await this.lookup([...entries.keys()]);
     const changed = [...entries].filter(
       ([id, entry]) => JSON.stringify(known.get(id)) !== JSON.stringify(entry),

@@ -2,9 +2,9 @@
  * What a ledger's line says of a source, without the details. `earlier`: committed by an older version, under an id that was made
  * from the capture's path. `released`: not known any more.
  */
-export type IndexedStatus = "committed" | "earlier" | "rejected" | "empty" | "released";
+export type IndexedStatus = (typeof STATUSES)[number];
 
-const STATUSES: readonly IndexedStatus[] = ["committed", "earlier", "rejected", "empty", "released"];
+const STATUSES = ["committed", "earlier", "rejected", "empty", "released", "unfinished"] as const;
 const EARLIER = STATUSES.indexOf("earlier");
 
 /** A source id as four numbers of 32 bits, in the order of its digits. */

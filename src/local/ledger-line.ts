@@ -133,14 +133,20 @@ function isEntry(value: unknown): value is LedgerEntry {
     offset,
     byContent,
     rowsId,
+    continues,
     forgottenIn,
+    source,
+    size,
+    hash,
   } = value as Fields;
+  if (status === "unfinished")
+    return [capture, source, hash].every((text) => typeof text === "string") && Number.isSafeInteger(size);
   if (status === "empty") return typeof capture === "string";
   if (status === "rejected") return typeof capture === "string" && isDamage({ reason, offset });
   return (
     status === "committed" &&
     Number.isSafeInteger(version) &&
-    [capture, batchId, rowsId].every((text) => text === undefined || typeof text === "string") &&
+    [capture, batchId, rowsId, continues].every((text) => text === undefined || typeof text === "string") &&
     [packets, forgottenIn].every((number) => number === undefined || Number.isSafeInteger(number)) &&
     (damage === undefined || isDamage(damage)) &&
     (byContent === undefined || byContent === true)

@@ -24,6 +24,11 @@ export type LedgerEntry =
       readonly byContent?: true;
       /** Of a capture in a folder that an older version committed: the id that it has in the table and in the log. */
       readonly rowsId?: SourceId;
+      /**
+       * A source in the table that this one begins with, byte for byte: an upload of the same capture before it was complete, whose
+       * packets are there twice.
+       */
+      readonly continues?: SourceId;
       /** Version in which its vehicle was forgotten: its rows are gone, and it is not to be ingested again unasked. */
       readonly forgottenIn?: number;
     }
@@ -33,7 +38,22 @@ export type LedgerEntry =
       readonly reason: string;
       readonly offset: number;
     }
-  | { readonly status: "empty"; readonly capture: string };
+  | { readonly status: "empty"; readonly capture: string }
+  | UnfinishedEntry;
+
+/** Not of a source, but of a capture: the last source of it that ended inside a packet. It may have been uploaded while it grew. */
+export interface UnfinishedEntry {
+  readonly status: "unfinished";
+  readonly capture: string;
+  readonly source: SourceId;
+  /** Bytes of that source. */
+  readonly size: number;
+  /** Lower-case hex: SHA-256 or MD5 of its content; an eTag that is neither matches nothing. */
+  readonly hash: string;
+}
+
+/** What is noted of sources, and captures, beside the commits. */
+export type AsideEntry = Exclude<LedgerEntry, { readonly status: "committed" }>;
 
 export type CommittedEntry = LedgerEntry & { readonly status: "committed" };
 
@@ -61,8 +81,8 @@ export interface Ledger {
   lookup(ids: readonly SourceId[]): Promise<Map<SourceId, LedgerEntry>>;
   /** Writes entries of committed sources; replaces `rejected` and `empty`, and a `committed` of the same or an older version. */
   putCommitted(entries: ReadonlyMap<SourceId, LedgerEntry & { status: "committed" }>): Promise<void>;
-  /** Writes `rejected` or `empty` on condition that the source is not `committed`. */
-  putSetAside(entries: ReadonlyMap<SourceId, LedgerEntry & { status: "rejected" | "empty" }>): Promise<void>;
+  /** Writes entries on condition that the source is not `committed`. */
+  putSetAside(entries: ReadonlyMap<SourceId, AsideEntry>): Promise<void>;
   /** Null when nobody has said up to where the ledger is complete. */
   watermark(): Promise<Watermark | null>;
   /** Moves the watermark forward; never back (one that is not beyond it is ignored). */

@@ -21,6 +21,8 @@ export interface ManifestSource extends Omit<CaptureSource, "vehicleId" | "resto
   readonly contentSha256?: string;
   readonly packets: number;
   readonly damage?: Damage;
+  /** See the ledger's entry. */
+  readonly continues?: SourceId;
 }
 
 /**

@@ -105,8 +105,20 @@ function dataPath(value: unknown): string {
 
 function parseSource(value: unknown): ManifestSource {
   const fields = object(value, "source");
-  const { id, contentSha256, capture, bucket, key, versionId, eTag, size, uploadedMs, packets, damage } =
-    fields;
+  const {
+    id,
+    contentSha256,
+    capture,
+    bucket,
+    key,
+    versionId,
+    eTag,
+    size,
+    uploadedMs,
+    packets,
+    damage,
+    continues,
+  } = fields;
   return {
     id: matching(id, SOURCE_ID, "source id"),
     ...(contentSha256 === undefined
@@ -121,6 +133,7 @@ function parseSource(value: unknown): ManifestSource {
     ...(uploadedMs === undefined ? {} : { uploadedMs: time(uploadedMs, "uploadedMs") }),
     packets: natural(packets, "packets"),
     ...(damage === undefined ? {} : { damage: parseDamage(damage) }),
+    ...(continues === undefined ? {} : { continues: matching(continues, SOURCE_ID, "continued source") }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Ledger, LedgerEntry } from "../../src/manifest/ledger.ts";
+import type { AsideEntry, Ledger, LedgerEntry } from "../../src/manifest/ledger.ts";
 import type { SourceId } from "../../src/manifest/source-id.ts";
 
 /** An empty ledger, and what is needed to look at it from two sides. */
@@ -11,7 +11,7 @@ export interface LedgerFixture {
 }
 
 type Committed = LedgerEntry & { status: "committed" };
-type SetAside = LedgerEntry & { status: "rejected" | "empty" };
+type SetAside = AsideEntry;
 
 /** What every {@link Ledger} must do. */
 export function ledgerConformance(
@@ -46,6 +46,7 @@ export function ledgerConformance(
         capture: "s3://bucket/vehicle ü/a+b%20.pcap",
         batchId: "batch-1",
         packets: 2 ** 40,
+        continues: id(8),
         forgottenIn: 13,
         damage: { offset: 2 ** 33 + 1, reason: 'block length 7 at "offset"\nis odd: ä€\u{1f600}' },
       };
@@ -55,7 +56,7 @@ export function ledgerConformance(
       expect(found).toEqual(numbered(full, bare));
     });
 
-    check("rejected and empty sources are kept with their reason", async () => {
+    check("rejected, empty and unfinished ones are kept with what was said of them", async () => {
       const rejected: SetAside = {
         status: "rejected",
         capture: "file:///a",
@@ -63,9 +64,16 @@ export function ledgerConformance(
         offset: 4,
       };
       const empty: SetAside = { status: "empty", capture: "file:///b" };
-      await ledger.putSetAside(numbered<SetAside>(rejected, empty));
-      const found = await fixture.another().lookup([id(1), id(2)]);
-      expect(found).toEqual(numbered<SetAside>(rejected, empty));
+      const unfinished: SetAside = {
+        status: "unfinished",
+        capture: "s3://bucket/ü",
+        source: id(9),
+        size: 2 ** 40,
+        hash: "00ff",
+      };
+      await ledger.putSetAside(numbered<SetAside>(rejected, empty, unfinished));
+      const found = await fixture.another().lookup([id(1), id(2), id(3)]);
+      expect(found).toEqual(numbered<SetAside>(rejected, empty, unfinished));
     });
 
     check("setting aside never replaces committed", async () => {

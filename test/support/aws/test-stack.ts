@@ -11,7 +11,7 @@ import { Committer } from "../../../src/commit/commit-manifests.ts";
 import { KeyPattern } from "../../../src/ingest/key-pattern.ts";
 import type { Manifest } from "../../../src/manifest/manifest.ts";
 import { nodeDecompressors } from "../../../src/node/compression.ts";
-import { sha256 } from "../../../src/node/hash.ts";
+import { contentHash, sha256 } from "../../../src/node/hash.ts";
 import { nodeParquetWriter } from "../../../src/node/parquet.ts";
 import {
   converterDefaults,
@@ -93,6 +93,7 @@ export class TestStack {
         decompressors: nodeDecompressors,
         parquet: nodeParquetWriter,
         sha256,
+        contentHash,
         newBatchId: randomUUID,
         manifestQueue: { send: async (manifest) => void manifests.push(manifest) },
         isBeyondLedger: async () => false,

@@ -1,4 +1,4 @@
-import type { Ledger, LedgerEntry, Watermark } from "../../../src/manifest/ledger.ts";
+import type { AsideEntry, Ledger, LedgerEntry, Watermark } from "../../../src/manifest/ledger.ts";
 import type { SourceId } from "../../../src/manifest/source-id.ts";
 
 /** The ledger in memory; its state is open to tests. */
@@ -22,9 +22,7 @@ export class MemoryLedger implements Ledger {
     for (const [id, entry] of entries) this.entries.set(id, entry);
   }
 
-  async putSetAside(
-    entries: ReadonlyMap<SourceId, LedgerEntry & { status: "rejected" | "empty" }>,
-  ): Promise<void> {
+  async putSetAside(entries: ReadonlyMap<SourceId, AsideEntry>): Promise<void> {
     for (const [id, entry] of entries) {
       if (this.entries.get(id)?.status !== "committed") this.entries.set(id, entry);
     }
