@@ -2,6 +2,8 @@ import { stat } from "node:fs/promises";
 import { listVersions, RetryableError } from "@deltacap/delta";
 import { isNotFound, translated } from "@deltacap/delta/folder";
 import type { Committer } from "../../src/commit/commit-manifests.ts";
+import { IngestRun } from "../../src/local/ingest-run.ts";
+import { removeLeftovers } from "../../src/local/leftovers.ts";
 import type { CaptureSource } from "../../src/manifest/capture-store.ts";
 import type { Manifest, ManifestSource } from "../../src/manifest/manifest.ts";
 import { defaultKeyPattern, functionDefaults } from "../../src/settings.ts";
@@ -80,19 +82,14 @@ Exit: 0 all was ingested, 1 captures were rejected or damaged, or could not be r
     if (filter !== null && sources.length === 0) report.nothingMatches();
     for (const found of passedOver) report.passedOver(found);
     report.vehicles(sources, vehicleOf.description);
-    const converters = new Converters(folder, jobs, (result) => report.capture(result));
     const { interruption } = terminal;
-    try {
-      await interruption.finishing(
-        () => report.interrupted(),
-        async () => {
-          await ingestAll(sources, folder, converters, report, () => interruption.exitCode !== null);
-          if (interruption.exitCode === null) report.checkpoint(await checkpointIfDue(folder));
-        },
-      );
-    } finally {
-      converters.close();
-    }
+    await interruption.finishing(
+      () => report.interrupted(),
+      async () => {
+        await ingestAll(sources, folder, jobs, report, () => interruption.exitCode !== null);
+        if (interruption.exitCode === null) report.checkpoint(await checkpointIfDue(folder));
+      },
+    );
     const code = report.finish();
     return interruption.exitCode ?? code;
   },
@@ -145,13 +142,48 @@ function shellWord(text: string): string {
 async function ingestAll(
   sources: readonly CaptureSource[],
   folder: string,
-  converters: Converters,
+  jobs: number,
   report: IngestReport,
   isInterrupted: () => boolean,
 ): Promise<void> {
   const again: ManifestSource[] = [];
-  const committer = await localTable(folder).committer(again);
+  const table = localTable(folder);
+  const committer = await table.committer(again);
   report.version = committer.version;
+  const leftovers = await table.leftovers();
+  await removeLeftovers(table.ports.table, leftovers);
+  report.leftovers(leftovers);
+  if (sources.length === 0) return;
+  const run = await IngestRun.begin(table.ports.table, table.ports.now());
+  const converters = new Converters(folder, run.id, jobs, (result) => report.capture(result));
+  try {
+    const isWhole = await convertAndCommit(sources, committer, again, converters, {
+      folder,
+      report,
+      isInterrupted,
+    });
+    // Files that were put and not committed are found by the run's marker.
+    if (isWhole) await run.end();
+  } finally {
+    converters.close();
+  }
+  // What others ingested meanwhile may be what was left out here.
+  report.version = (await listVersions(table.log, committer.version)).at(-1) ?? committer.version;
+}
+
+/** False where a manifest was not committed, because others had committed some of its captures. */
+async function convertAndCommit(
+  sources: readonly CaptureSource[],
+  committer: Committer,
+  again: ManifestSource[],
+  converters: Converters,
+  {
+    folder,
+    report,
+    isInterrupted,
+  }: { readonly folder: string; readonly report: IngestReport; readonly isInterrupted: () => boolean },
+): Promise<boolean> {
+  let isWhole = true;
   let remaining = sources;
   for (let round = 0; remaining.length > 0 && !isInterrupted(); round++) {
     if (round === MAXIMUM_ROUNDS) {
@@ -163,12 +195,11 @@ async function ingestAll(
       if (manifest !== null) await commit(manifest, committer, report, again);
       report.version = committer.version;
     }
+    if (again.length > 0) isWhole = false;
     const sentBack = new Set(again.splice(0).map((source) => source.capture));
     remaining = remaining.filter((source) => sentBack.has(source.capture));
   }
-  // What others ingested meanwhile may be what was left out here.
-  report.version =
-    (await listVersions(localTable(folder).log, committer.version)).at(-1) ?? committer.version;
+  return isWhole;
 }
 
 /** What others have committed meanwhile goes into `again` too: asked for again, it is known, and under which name. */

@@ -1,3 +1,4 @@
+import { removeLeftovers } from "../../src/local/leftovers.ts";
 import { LEAST_RETENTION, vacuumTable } from "../../src/upkeep/vacuum-table.ts";
 import type { OpenStack } from "../stack/stack.ts";
 import {
@@ -20,7 +21,7 @@ export const vacuum = (open?: OpenStack): Command => ({
 
 Tells which data files no version of the last ${LEAST_RETENTION / HOUR} hours refers to, and with --delete deletes them: files that were replaced
 or removed before that, and files that were never committed. Earlier versions can then no longer be read. Files that are
-younger are left alone, and so are _delta_log and every other hidden folder.
+younger are left alone, but for those in a folder that a killed "deltacap ingest" left: nobody can commit them any more, and so are _delta_log and every other hidden folder.
 
 ${maintenanceTables}
 
@@ -40,6 +41,9 @@ ${maintenanceHelp}
     const hours = retentionHours(options);
     const table = await maintainedTable(positionals, options, open);
     const json = options.json === true;
+    const leftovers = (await table.leftovers?.()) ?? { files: [], runs: [] };
+    if (options.delete === true) await removeLeftovers(table.ports.table, leftovers);
+    const left = { files: leftovers.files.length, bytes: sum(leftovers.files.map(({ size }) => size)) };
     const result = await vacuumTable(table.ports, {
       ...(hours === null ? {} : { retentionMs: hours * HOUR }),
       allowShortRetention: options["allow-short-retention"] === true,
@@ -57,9 +61,16 @@ ${maintenanceHelp}
         files,
         bytes,
         other_files: otherFiles,
+        ...(left.files === 0 ? {} : { leftovers: left }),
       };
       terminal.out(`${JSON.stringify(summary)}\n`);
       return ExitCode.ok;
+    }
+    if (left.files > 0) {
+      const what = `${count(left.files)} files (${megabytes(left.bytes)}) that killed ingests left`;
+      terminal.out(
+        deleted ? `${what} were deleted\n` : `${what} would be deleted by --delete, which is safe\n`,
+      );
     }
     if (otherFiles > 0) {
       terminal.out(
@@ -71,6 +82,10 @@ ${maintenanceHelp}
     return ExitCode.ok;
   },
 });
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
+}
 
 function retentionHours(options: OptionValues): number | null {
   const text = options["retention-hours"];

@@ -12,10 +12,10 @@ process.on("disconnect", () => process.exit());
 // Ctrl-C reaches all processes of the terminal; the parent decides, and finishes what is begun.
 process.on("SIGINT", () => {});
 
-async function answer({ table, sources }: ConvertRequest): Promise<void> {
+async function answer({ table, runId, sources }: ConvertRequest): Promise<void> {
   try {
     const ports = {
-      ...localTable(table).converter,
+      ...localTable(table, runId).converter,
       onCapture: (result: Extract<ConvertAnswer, { kind: "capture" }>["result"]) =>
         send({ kind: "capture", result }),
     };

@@ -10,6 +10,7 @@ import { localTable } from "../tables/local-table.ts";
 /** What a converter process is asked, and what it answers. */
 export interface ConvertRequest {
   readonly table: string;
+  readonly runId: string;
   readonly sources: readonly CaptureSource[];
 }
 export type ConvertAnswer =
@@ -20,14 +21,16 @@ export type ConvertAnswer =
 /** Converts batches of captures: in this process, or in several at once, each with a core and memory of its own. */
 export class Converters {
   readonly #table: string;
+  readonly #runId: string;
   readonly #jobs: number;
   /** Asked for here, so that a setting that may not be ends the command before a process is started. */
   readonly #limits = { ...converterDefaults };
   readonly #onCapture: (result: CaptureResult) => void;
   readonly #children: ChildProcess[] = [];
 
-  constructor(table: string, jobs: number, onCapture: (result: CaptureResult) => void) {
+  constructor(table: string, runId: string, jobs: number, onCapture: (result: CaptureResult) => void) {
     this.#table = table;
+    this.#runId = runId;
     this.#jobs = jobs;
     this.#onCapture = onCapture;
   }
@@ -35,7 +38,7 @@ export class Converters {
   /** Outcomes as they are ready, which with several processes is not the order of the batches. */
   async *convert(batches: Iterable<readonly CaptureSource[]>): AsyncIterable<ConversionOutcome> {
     if (this.#jobs === 1) {
-      const ports = { ...localTable(this.#table).converter, onCapture: this.#onCapture };
+      const ports = { ...localTable(this.#table, this.#runId).converter, onCapture: this.#onCapture };
       for (const batch of batches) yield await convertCaptures(batch, ports, this.#limits);
       return;
     }
@@ -98,7 +101,7 @@ export class Converters {
       };
       child.on("message", answered);
       child.on("exit", ended);
-      child.send({ table: this.#table, sources } satisfies ConvertRequest);
+      child.send({ table: this.#table, runId: this.#runId, sources } satisfies ConvertRequest);
     });
   }
 }

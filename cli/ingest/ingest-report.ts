@@ -1,12 +1,13 @@
 import { fileURLToPath } from "node:url";
 import type { CaptureResult } from "../../src/ingest/capture-result.ts";
 import type { PassedOver } from "../../src/local/file-capture-store.ts";
+import type { Leftovers } from "../../src/local/leftovers.ts";
 import type { CaptureSource } from "../../src/manifest/capture-store.ts";
 import type { Manifest } from "../../src/manifest/manifest.ts";
 import type { CheckpointResult } from "../../src/upkeep/checkpoint-table.ts";
 import { ExitCode, type Terminal } from "../terminal/command.ts";
 import { oneLine } from "../terminal/printable.ts";
-import { count, type Progress } from "../terminal/progress.ts";
+import { count, megabytes, type Progress } from "../terminal/progress.ts";
 import { folderToExclude, groupRejections } from "./rejections.ts";
 
 /** Vehicles that are named at the end. */
@@ -172,6 +173,21 @@ export class IngestReport {
     } else if (result.outcome === "written") {
       this.#event({ event: "checkpoint", version: result.version, files: result.files });
     }
+  }
+
+  leftovers({ files, runs }: Leftovers): void {
+    if (files.length === 0) return;
+    const bytes = files.reduce((sum, file) => sum + file.size, 0);
+    this.#event({
+      event: "leftovers removed",
+      files: files.length,
+      bytes,
+      began: runs.map(({ began }) => began),
+    });
+    this.#progress.clear();
+    this.#terminal.err(
+      `removed ${count(files.length)} files (${megabytes(bytes)}) that an ingest left which was killed: it began at ${runs.map(({ began }) => began).join(", ")}, and no version refers to them\n`,
+    );
   }
 
   interrupted(): void {

@@ -8,6 +8,8 @@ import type { ConverterPorts } from "../../src/ingest/convert-captures.ts";
 import { EarlierCaptures } from "../../src/local/earlier-captures.ts";
 import { FileCaptureStore } from "../../src/local/file-capture-store.ts";
 import { FolderLedger } from "../../src/local/folder-ledger.ts";
+import { batchIdOf } from "../../src/local/ingest-run.ts";
+import { findLeftovers, type Leftovers } from "../../src/local/leftovers.ts";
 import type { ManifestSource } from "../../src/manifest/manifest.ts";
 import { nodeDecompressors } from "../../src/node/compression.ts";
 import { contentHash, sha256 } from "../../src/node/hash.ts";
@@ -23,13 +25,16 @@ export interface LocalTable {
   readonly ledger: FolderLedger;
   /** For its upkeep. */
   readonly ports: MaintenancePorts;
+  /** Files that runs of `ingest` which were killed have put and never committed. */
+  leftovers(): Promise<Leftovers>;
   /** Removes what killed processes left unfinished before this time. */
   removeUnfinished(beforeMs: number): Promise<void>;
   /** Sources that a commit sent back are collected in `again`. */
   committer(again: ManifestSource[]): Promise<Committer>;
 }
 
-export function localTable(folder: string): LocalTable {
+/** `runId`: of the run whose files are written, where one is; see `IngestRun`. */
+export function localTable(folder: string, runId?: string): LocalTable {
   if (/^s3[an]?:\/\//.test(folder)) {
     throw new UsageError(`${folder}: this command works on a table in a local folder`);
   }
@@ -59,8 +64,9 @@ export function localTable(folder: string): LocalTable {
       sha256,
       contentHash,
       now: ports.now,
-      newBatchId: randomUUID,
+      newBatchId: runId === undefined ? randomUUID : () => batchIdOf(runId),
     },
+    leftovers: () => findLeftovers(table, log),
     removeUnfinished: (beforeMs) => table.removeUnfinished(beforeMs),
     ports,
     committer: (again) => Committer.start(committerPorts(again)),

@@ -3,6 +3,7 @@ import { AccountResources } from "../../src/aws/account-resources.ts";
 import { type AwsClients, createClients } from "../../src/aws/clients.ts";
 import { type DeployedTable, deployedTable } from "../../src/aws/deployed-table.ts";
 import { tableLocation } from "../../src/aws/table-location.ts";
+import type { Leftovers } from "../../src/local/leftovers.ts";
 import { type MaintenancePorts, maintenancePorts } from "../../src/node/maintenance-ports.ts";
 import type { FunctionSettings } from "../../src/settings.ts";
 import { regionExplained } from "../stack/region.ts";
@@ -13,6 +14,8 @@ import { locationOf } from "./s3-table.ts";
 /** A table that a command changes: in a folder, or on S3 beside the writers that it has there. */
 export interface MaintainedTable {
   readonly ports: MaintenancePorts;
+  /** In a folder: files that runs of `ingest` which were killed have put and never committed. */
+  leftovers?(): Promise<Leftovers>;
   /** Removes what killed processes left unfinished before this time. On S3 lifecycle rules do. */
   removeUnfinished(beforeMs: number): Promise<void>;
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { PcapngWriter } from "@deltacap/capture";
 import { listVersions, readCommit } from "@deltacap/delta";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { readableFiles } from "../../../cli/tables/live-files.ts";
 import { localTable } from "../../../cli/tables/local-table.ts";
 import { openPackets, readableTable } from "../../../cli/tables/readable-table.ts";
 import { Interruption } from "../../../cli/terminal/interruption.ts";
@@ -56,6 +57,7 @@ test(`ingest killed at ${LANES * KILLS_PER_LANE} random moments (seed ${seed}) g
       }
       expect(await contentOf(table)).toEqual(expected);
       await expectWholeLog(table);
+      await expectNothingLeft(table);
     }
   };
   await Promise.all(Array.from({ length: LANES }, (_, number) => lane(number)));
@@ -140,6 +142,16 @@ async function contentOf(table: string) {
   } finally {
     await close();
   }
+}
+
+/** Every data file is live, and no run's marker is there: the last run cleared away what the killed ones left. */
+async function expectNothingLeft(table: string): Promise<void> {
+  const live = new Set((await readableFiles(localTable(table).log)).map(({ path }) => path));
+  const all = readdirSync(table, { recursive: true, encoding: "utf8" });
+  expect(all.filter((path) => path.endsWith(".parquet") && !live.has(path))).toEqual(
+    all.filter((path) => path.startsWith("_delta_log/") && path.endsWith(".parquet")),
+  );
+  expect(all.filter((path) => path.startsWith("_deltacap/runs/"))).toEqual([]);
 }
 
 /** Versions 0, 1, 2 ... without a gap, and each source in one of them only. */

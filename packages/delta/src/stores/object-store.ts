@@ -33,6 +33,6 @@ export interface ObjectStore {
   read(path: string, range?: { start: number; length: number }): Promise<Uint8Array | null>;
   /** Objects whose path begins with `prefix` and is greater than `startAfter`, in byte order. */
   list(prefix: string, startAfter?: string): AsyncIterable<ObjectInfo>;
-  /** Removes objects; those that are not there count as removed. Only vacuum calls it. */
+  /** Removes objects; those that are not there count as removed. Neither converters nor committers call it. */
   remove(paths: readonly string[]): Promise<void>;
 }
