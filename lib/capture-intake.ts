@@ -12,6 +12,7 @@ import { allow, allowObjects } from "./object-access.ts";
 import { REFERENCE_DAYS } from "./settings/consistency.ts";
 import { encodedForFilter } from "./settings/notification-filter.ts";
 
+/** Where captures come from, and what takes them. */
 export interface CaptureIntakeProps {
   /** Name of an existing bucket; undefined makes one. */
   readonly existingBucket?: string;

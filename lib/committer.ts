@@ -7,6 +7,7 @@ import type { LakeTable } from "./lake-table.ts";
 import type { ManifestQueue } from "./manifest-queue.ts";
 import { everyMinutes } from "./settings/schedule.ts";
 
+/** What the committer works on. */
 export interface CommitterProps extends FunctionCommons {
   readonly intake: CaptureIntake;
   readonly table: LakeTable;

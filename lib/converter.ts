@@ -6,6 +6,7 @@ import { EngineFunction, type FunctionCommons } from "./engine-function.ts";
 import type { LakeTable } from "./lake-table.ts";
 import type { ManifestQueue } from "./manifest-queue.ts";
 
+/** What the converter works on. */
 export interface ConverterProps extends FunctionCommons {
   readonly intake: CaptureIntake;
   readonly table: LakeTable;

@@ -14,6 +14,7 @@ export const KEY_ACTIONS = [
   "kms:ReEncryptTo",
 ];
 
+/** Whose key it is. */
 export interface CustomerKeyProps {
   /** ARN of a key that exists; undefined makes one. The policy of an existing key is its owner's: docs/deploy.md says what it needs. */
   readonly existingArn?: string;

@@ -16,6 +16,7 @@ import { ReadingOutputs } from "./reading-outputs.ts";
 import type { DeltacapConfiguration } from "./settings/configuration.ts";
 import { checkConsistency, visibilitySeconds } from "./settings/consistency.ts";
 
+/** The stack's settings. */
 export interface DeltacapStackProps extends StackProps {
   readonly configuration: DeltacapConfiguration;
   /** Folder with the functions' assets, as `npm run build` makes it. */

@@ -20,6 +20,7 @@ export interface FunctionCommons extends FunctionLogProps {
   readonly environment: Readonly<Record<string, string>>;
 }
 
+/** One function's code, memory, time and environment. */
 export interface EngineFunctionProps extends FunctionCommons {
   /** Folder of the function's assets. */
   readonly name: "converter" | "committer" | "maintenance";

@@ -3,6 +3,7 @@ import type { IKey } from "aws-cdk-lib/aws-kms";
 import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
 import type { Construct } from "constructs";
 
+/** Where a function's log goes, and for how long. */
 export interface FunctionLogProps {
   /** Days that a line is kept. */
   readonly logDays: number;

@@ -17,6 +17,7 @@ import { dataBucketProps } from "./data-bucket.ts";
 import { allow, allowObjects } from "./object-access.ts";
 import { REFERENCE_DAYS } from "./settings/consistency.ts";
 
+/** Where the table lies, and how its writers exclude each other. */
 export interface LakeTableProps {
   /** The table's folder: no slashes at its ends, never empty. */
   readonly prefix: string;

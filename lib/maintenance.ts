@@ -4,6 +4,7 @@ import { EngineFunction, type FunctionCommons } from "./engine-function.ts";
 import type { LakeTable } from "./lake-table.ts";
 import { everyMinutes } from "./settings/schedule.ts";
 
+/** What maintenance works on, and when. */
 export interface MaintenanceProps extends FunctionCommons {
   readonly table: LakeTable;
   /** MB: a checkpoint of a large table needs it. */

@@ -7,6 +7,7 @@ import { KEY_ACTIONS } from "./customer-key.ts";
 import { MessageQueue } from "./message-queue.ts";
 import { allow } from "./object-access.ts";
 
+/** What the queue takes, and whose key encrypts it. */
 export interface ManifestQueueProps {
   readonly messageBytes: number;
   readonly key?: IKey;

@@ -4,6 +4,7 @@ import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import { QUEUE_DAYS } from "./settings/consistency.ts";
 
+/** How long messages wait, and how often they are delivered. */
 export interface MessageQueueProps {
   /** Seconds that a received message is hidden from others. */
   readonly visibilitySeconds: number;

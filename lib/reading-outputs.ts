@@ -4,6 +4,7 @@ import { CfnTable } from "aws-cdk-lib/aws-glue";
 import { Construct } from "constructs";
 import type { LakeTable } from "./lake-table.ts";
 
+/** The table that readers are told about. */
 export interface ReadingOutputsProps {
   readonly table: LakeTable;
   /** Glue database that `packets` is registered in; undefined: none. */

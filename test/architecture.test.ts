@@ -107,6 +107,11 @@ const breaking: Readonly<Record<string, readonly [path: string, text: string, li
     ["cli/a.ts", "export function a(b: any): void {}", 1],
     ["test/a.test.ts", "const a = 1 as\n  any;", 2],
   ],
+  "every export has a docstring": [
+    ["packages/delta/src/log/a.ts", "export const a = 1;", 1],
+    ["cli/terminal/a.ts", "/** A. */\nexport type A = 1;\nexport interface B {}", 3],
+    ["lib/a.ts", "// no docstring\nexport function a(): void {}", 2],
+  ],
   "file names are words of the specifications": [
     ["packages/capture/src/read/utils.ts", "", 1],
     ["packages/delta/src/index.ts", "", 1],

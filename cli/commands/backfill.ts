@@ -29,6 +29,7 @@ import {
 import { timeOrDate } from "../terminal/dates.ts";
 import { count, Progress } from "../terminal/progress.ts";
 
+/** The command `backfill`. */
 export const backfill = (open: OpenStack): Command => ({
   name: "backfill",
   writes: true,

@@ -11,6 +11,7 @@ import {
 import { type Command, ExitCode } from "../terminal/command.ts";
 import { count, megabytes } from "../terminal/progress.ts";
 
+/** The command `checkpoint`. `open` finds a stack: by default in AWS. */
 export const checkpoint = (open?: OpenStack): Command => ({
   name: "checkpoint",
   writes: true,

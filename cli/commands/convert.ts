@@ -16,6 +16,7 @@ import { writeOutput } from "../terminal/output-file.ts";
 import { statOf } from "../terminal/paths.ts";
 import { count, megabytes } from "../terminal/progress.ts";
 
+/** The command `convert`. */
 export const convert: Command = {
   name: "convert",
   writes: true,

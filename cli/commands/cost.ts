@@ -10,6 +10,7 @@ import {
 } from "../terminal/command.ts";
 import { textTable } from "../terminal/text-table.ts";
 
+/** The command `cost`. */
 export const cost: Command = {
   name: "cost",
   summary: "what AWS bills a day for a fleet, from list prices",

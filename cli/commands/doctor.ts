@@ -3,6 +3,7 @@ import { diagnose, type Finding } from "../stack/diagnosis.ts";
 import { type OpenStack, stackOf, stackOptions, stackOptionsHelp } from "../stack/stack.ts";
 import { type Command, ExitCode, noPositionals } from "../terminal/command.ts";
 
+/** The command `doctor`. */
 export const doctor = (open: OpenStack): Command => ({
   name: "doctor",
   summary: "whether a stack, its table and its settings fit together",

@@ -21,6 +21,7 @@ import type { Interruption } from "../terminal/interruption.ts";
 import { writeOutput } from "../terminal/output-file.ts";
 import { count } from "../terminal/progress.ts";
 
+/** The command `export`. */
 export const exportCapture: Command = {
   name: "export",
   writes: true,

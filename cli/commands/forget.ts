@@ -22,6 +22,7 @@ name the vehicle. The captures whose rows were removed stay known as forgotten: 
 --again" ingests them again. Other captures of it, uploaded from now on or waiting in a queue, are ingested.
 `;
 
+/** The command `forget`. `open` finds a stack: by default in AWS. */
 export const forget = (open?: OpenStack): Command => ({
   name: "forget",
   writes: true,

@@ -23,6 +23,7 @@ const BATCH_BYTES = 256 * 1024 * 1024;
 /** Captures whose files vanished between conversion and commit are read again so often. */
 const MAXIMUM_ROUNDS = 3;
 
+/** The command `ingest`. */
 export const ingest: Command = {
   name: "ingest",
   writes: true,

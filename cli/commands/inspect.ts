@@ -13,6 +13,7 @@ import { statOf } from "../terminal/paths.ts";
 import { oneLine } from "../terminal/printable.ts";
 import { count, megabytes } from "../terminal/progress.ts";
 
+/** The command `inspect`. */
 export const inspect: Command = {
   name: "inspect",
   summary: "what is in a capture, or in a table",

@@ -5,6 +5,7 @@ import { readableTable } from "../tables/readable-table.ts";
 import { type Command, ExitCode, onlyPositional } from "../terminal/command.ts";
 import { textTable } from "../terminal/text-table.ts";
 
+/** The command `log`. */
 export const log: Command = {
   name: "log",
   summary: "a table's versions: when, by whom, files, rows, sources",

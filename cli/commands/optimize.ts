@@ -12,6 +12,7 @@ import {
 import { type Command, ExitCode, UsageError } from "../terminal/command.ts";
 import { count, megabytes, Progress } from "../terminal/progress.ts";
 
+/** The command `optimize`. `open` finds a stack: by default in AWS. */
 export const optimize = (open?: OpenStack): Command => ({
   name: "optimize",
   writes: true,

@@ -11,6 +11,7 @@ import {
 
 const parts = ["converter", "committer"] as const;
 
+/** The command `pause`. */
 export const pause = (open: OpenStack): Command => ({
   name: "pause",
   writes: true,
@@ -29,6 +30,7 @@ ${stackOptionsHelp}
   run: (positionals, options, terminal) => switched(false, open, positionals, options, terminal),
 });
 
+/** The command `resume`. */
 export const resume = (open: OpenStack): Command => ({
   name: "resume",
   writes: true,

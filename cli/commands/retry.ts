@@ -19,6 +19,7 @@ import { count, Progress } from "../terminal/progress.ts";
 import { ingest } from "./ingest.ts";
 import { retryInFolder } from "./local-retry.ts";
 
+/** The command `retry`. */
 export const retry = (open: OpenStack): Command => ({
   name: "retry",
   writes: true,

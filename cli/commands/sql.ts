@@ -4,6 +4,7 @@ import { downloadHelp, downloadOptions, downloadSettings } from "../tables/downl
 import { openPackets, readableTable } from "../tables/readable-table.ts";
 import { type Command, ExitCode, UsageError } from "../terminal/command.ts";
 
+/** The command `sql`. */
 export const sql: Command = {
   name: "sql",
   summary: "DuckDB over a table's live files; the table is `packets`",

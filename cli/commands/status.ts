@@ -15,6 +15,7 @@ import { oneLine } from "../terminal/printable.ts";
 import { count } from "../terminal/progress.ts";
 import { stateText } from "./pause.ts";
 
+/** The command `status`. */
 export const status = (open: OpenStack): Command => ({
   name: "status",
   summary: "a stack's pipeline: versions, what waits, rejected and damaged captures",

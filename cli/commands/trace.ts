@@ -11,6 +11,7 @@ import {
 import { type Command, ExitCode, onlyPositional } from "../terminal/command.ts";
 import { count } from "../terminal/progress.ts";
 
+/** The command `trace`. */
 export const trace = (open: OpenStack): Command => ({
   name: "trace",
   summary: "what became of a capture in S3",

@@ -13,6 +13,7 @@ import { count, megabytes } from "../terminal/progress.ts";
 
 const HOUR = 3_600_000;
 
+/** The command `vacuum`. `open` finds a stack: by default in AWS. */
 export const vacuum = (open?: OpenStack): Command => ({
   name: "vacuum",
   writes: true,

@@ -37,6 +37,7 @@ export const costAssumptions = {
   alarms: 25,
 } as const;
 
+/** What a fleet's uploads are assumed to be. */
 export type CostAssumptions = { readonly [Name in keyof typeof costAssumptions]: number };
 
 /** One line of the bill. */
@@ -50,6 +51,7 @@ export interface CostLine {
   readonly dollars: number;
 }
 
+/** The bill of a day. */
 export interface FleetCost {
   readonly lines: readonly CostLine[];
   /** US dollars a day, without what is kept. */

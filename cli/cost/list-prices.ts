@@ -4,6 +4,7 @@
  */
 export const pricesAsOf = "2026-11-30";
 
+/** US dollars, as AWS lists them. Each comment names the unit and the page. */
 export const prices = {
   /** A million put, copy, post or list requests, and a million of get and all others: https://aws.amazon.com/s3/pricing/ */
   s3Puts: 5,
@@ -26,4 +27,5 @@ export const prices = {
   dashboardMonth: 3,
 } as const;
 
+/** Prices by name. */
 export type Prices = { readonly [Name in keyof typeof prices]: number };

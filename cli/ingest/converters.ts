@@ -13,6 +13,7 @@ export interface ConvertRequest {
   readonly runId: string;
   readonly sources: readonly CaptureSource[];
 }
+/** What a converter process answers: each capture when it is known, then the batch or why it failed. */
 export type ConvertAnswer =
   | { readonly kind: "capture"; readonly result: CaptureResult }
   | { readonly kind: "done"; readonly outcome: ConversionOutcome }

@@ -43,6 +43,7 @@ export type OpenStack = (name: string, region: string | null) => Promise<Deploye
 /** Name of the stack that `cdk deploy` makes. */
 export const defaultStack = "Deltacap";
 
+/** Options by which a command finds a stack. */
 export const stackOptions = {
   stack: { type: "string" },
   region: { type: "string" },

@@ -4,6 +4,7 @@ import { megabytes, Progress } from "../terminal/progress.ts";
 /** Megabytes: some minutes at home, and room on any disk. */
 const DEFAULT_MEGABYTES = 1_000;
 
+/** Options that bound what a command downloads from S3. */
 export const downloadOptions = { "max-download": { type: "string" } } as const;
 
 /** The line of a command's help that explains {@link downloadOptions}. */

@@ -53,6 +53,7 @@ export interface VehicleRule {
   readonly description: string;
 }
 
+/** Returns how a capture's vehicle is found, as the options say. Throws `UsageError` for a rule that makes no sense. */
 export function vehicleRule(options: OptionValues): VehicleRule {
   const { vehicle } = options;
   const text = options["key-pattern"];

@@ -56,6 +56,7 @@ export async function readableTable(table: string): Promise<ReadableTable> {
   return { log, snapshot, folder: null, store };
 }
 
+/** What may be downloaded, and what is called meanwhile. */
 export interface PacketsOptions {
   /** Only this capture's rows are needed: files that cannot have any may be left out. */
   readonly capture?: string;

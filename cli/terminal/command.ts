@@ -37,6 +37,7 @@ export interface Terminal {
   begin?(writes: boolean): void;
 }
 
+/** A command's options by name, as they were given. */
 export type OptionValues = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
 /** One subcommand. */

@@ -18,6 +18,7 @@ export interface BatchMessage {
   readonly body: string;
 }
 
+/** What a batch of messages is converted with. */
 export interface BatchPorts extends ConverterPorts {
   readonly manifestQueue: Pick<ManifestQueue, "send">;
   /** Puts a message aside with the reason, for a person. */
@@ -26,6 +27,7 @@ export interface BatchPorts extends ConverterPorts {
   readonly isBeyondLedger: (source: CaptureSource) => Promise<boolean>;
 }
 
+/** What became of a batch of messages. */
 export interface BatchOutcome {
   /** Ids of messages to be delivered again; all others are done with. */
   readonly failed: ReadonlySet<string>;

@@ -12,6 +12,7 @@ import {
 import type { Construct } from "constructs";
 import { engineMetric, type PipelineParts, throttledRequests } from "./pipeline-metrics.ts";
 
+/** What the dashboard shows. */
 export interface PipelineDashboardProps {
   readonly parts: PipelineParts;
   readonly alarms: readonly Alarm[];

@@ -10,6 +10,7 @@ import { type AlarmDefinition, alarmsOf } from "./alarms.ts";
 import { pipelineDashboard } from "./dashboard.ts";
 import type { PipelineParts } from "./pipeline-metrics.ts";
 
+/** What is watched, and who is told. */
 export interface ObservabilityProps extends PipelineParts {
   /** Receives the alarms by mail; undefined: subscribe to the topic. */
   readonly alarmEmail?: string;

@@ -21,6 +21,7 @@ export interface PipelineParts {
   readonly tables: readonly ITable[];
 }
 
+/** The functions, by the name that stands in their metrics. */
 export type Service = "converter" | "committer" | "maintenance";
 
 /** What the functions count; lambdas/ writes them under these names. */

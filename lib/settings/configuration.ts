@@ -79,6 +79,7 @@ export interface DeltacapConfiguration {
   readonly vpcSecurityGroupIds: readonly string[];
 }
 
+/** The value of each setting that nobody gave. */
 export const configurationDefaults: DeltacapConfiguration = {
   captureBucket: "",
   capturePrefix: "",
@@ -128,5 +129,7 @@ export const configurationDefaults: DeltacapConfiguration = {
   vpcSecurityGroupIds: [],
 };
 
+/** Names of the stack's settings. */
 export type SettingName = keyof DeltacapConfiguration;
+/** What a setting may be. */
 export type SettingValue = DeltacapConfiguration[SettingName];

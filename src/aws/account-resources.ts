@@ -8,6 +8,7 @@ import { GetQueueAttributesCommand } from "@aws-sdk/client-sqs";
 import { isBucketMissing, translated } from "@deltacap/delta/aws";
 import type { AwsClients } from "./clients.ts";
 
+/** What S3 says of a bucket, as far as the pipeline depends on it. */
 export interface BucketFacts {
   /** Whether it keeps the versions that it replaces. */
   readonly versioned: boolean;
@@ -24,6 +25,7 @@ export interface NotificationFacts {
   readonly eventBridge: boolean;
 }
 
+/** What SQS says of a queue, as far as the pipeline depends on it. */
 export interface QueueFacts {
   readonly arn: string;
   readonly visibilitySeconds: number;
@@ -35,6 +37,7 @@ export interface QueueFacts {
   readonly maxReceiveCount: number;
 }
 
+/** What DynamoDB says of a table, as far as the pipeline depends on it. */
 export interface DynamoTableFacts {
   /** `tablePath HASH S`, in the order of the schema. */
   readonly keys: readonly string[];

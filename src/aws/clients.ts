@@ -3,6 +3,7 @@ import { S3Client } from "@aws-sdk/client-s3";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { replyTimeout } from "@deltacap/delta/aws";
 
+/** How AWS is reached: by default as the environment says. */
 export interface ClientSettings {
   /** Default: the environment's, which Lambda sets. */
   readonly region?: string;
@@ -30,6 +31,7 @@ const CONNECTION_TIMEOUT = 1_000;
 /** Milliseconds a socket may be silent while a body is under way: a safety net below our own limits. */
 const SOCKET_TIMEOUT = 30_000;
 
+/** Makes the clients, with time limits and attempts of their own. They keep connections; make them once. */
 export function createClients(settings: ClientSettings): AwsClients {
   const { region, endpoints, credentials, retryStrategy, firstReply } = settings;
   const shared = {

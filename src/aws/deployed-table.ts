@@ -18,6 +18,7 @@ export interface DeployedTable {
   readonly sharedLog: DynamoDbLogStore | null;
 }
 
+/** Returns the table that the settings name. Makes no request. */
 export function deployedTable(
   { s3, dynamodb }: Pick<AwsClients, "s3" | "dynamodb">,
   {
@@ -44,6 +45,7 @@ export function deployedTable(
   return { location, store, log, sharedLog: log };
 }
 
+/** Returns the ledger that the settings name. Makes no request. */
 export function deployedLedger(
   { dynamodb }: Pick<AwsClients, "dynamodb">,
   { ledgerTable, ledgerDays }: Pick<FunctionSettings, "ledgerTable" | "ledgerDays">,

@@ -14,6 +14,7 @@ import type { AsideEntry, Ledger, LedgerEntry, Watermark } from "../manifest/led
 import type { SourceId } from "../manifest/source-id.ts";
 import { fromItem, type ItemTimes, KEY, toItem, WATERMARK_KEY } from "./ledger-item.ts";
 
+/** Where the ledger's items lie, and how long they are kept. */
 export interface DynamoDbLedgerOptions {
   readonly dynamodb: DynamoDBClient;
   /** HASH `sourceId` (S), TTL attribute `expireTime`. One for each Delta table. */

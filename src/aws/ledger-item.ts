@@ -4,6 +4,7 @@ import type { SourceId } from "../manifest/source-id.ts";
 
 /** Hash key of the ledger's table; no source id, which is 32 hex digits, is equal to the watermark's. */
 export const KEY = "sourceId";
+/** Key of the item that holds the watermark. */
 export const WATERMARK_KEY = "watermark";
 
 /**
@@ -11,12 +12,15 @@ export const WATERMARK_KEY = "watermark";
  * nothing there.
  */
 export const TROUBLE_INDEX = "trouble";
+/** The index's HASH key: a {@link Trouble}. */
 export const TROUBLE_KEY = "trouble";
+/** The index's RANGE key: epoch milliseconds at which the item was written. */
 export const NOTICED_KEY = "noticedAt";
 
 /** Characters of a reason that are kept: an item, and a log line, stay small whatever a capture made us say. */
 const REASON_CHARACTERS = 4_000;
 
+/** What went wrong with a capture. */
 export type Trouble = "rejected" | "damaged";
 
 type Item = Record<string, AttributeValue>;
@@ -27,6 +31,7 @@ export interface ItemTimes {
   readonly expires: number;
 }
 
+/** Returns the entry as an item of DynamoDB. */
 export function toItem(id: SourceId, entry: LedgerEntry, { nowMs, expires }: ItemTimes): Item {
   const item: Item = {
     [KEY]: { S: id },

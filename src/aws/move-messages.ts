@@ -11,6 +11,7 @@ import { queueDepth } from "./queue-depth.ts";
 import { sendInBatches } from "./sqs-batch.ts";
 import { messageBytes } from "./sqs-message.ts";
 
+/** From which queue messages are moved to which. Both are URLs. */
 export interface MoveSettings {
   readonly from: string;
   readonly to: string;
@@ -20,6 +21,7 @@ export interface MoveSettings {
   readonly sentBeforeMs: number;
 }
 
+/** How many messages were moved, and why they had been set aside. */
 export interface MoveResult {
   readonly moved: number;
   /** Sent too late, or too large for the other queue. */

@@ -11,6 +11,7 @@ import {
 } from "@aws-sdk/client-lambda";
 import { translated } from "@deltacap/delta/aws";
 
+/** What switches the converter and the committer on and off. */
 export interface PipelineSwitchOptions {
   readonly lambda: LambdaClient;
   readonly eventbridge: EventBridgeClient;

@@ -12,6 +12,7 @@ import { deadLetterAttributes } from "./sqs-dead-letter.ts";
 import { MANIFEST_FOLDER, SqsManifestSender, type SqsManifestSenderOptions } from "./sqs-manifest-sender.ts";
 import { attributeText, MESSAGE_BYTES, messageBody, messageBytes, sendMessage } from "./sqs-message.ts";
 
+/** The committer's queues. */
 export interface SqsManifestQueueOptions extends SqsManifestSenderOptions {
   readonly deadLetterUrl: string;
 }

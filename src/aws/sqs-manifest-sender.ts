@@ -5,6 +5,7 @@ import { serializeManifest } from "../manifest/parse-manifest.ts";
 import type { ManifestQueue } from "../manifest/queues.ts";
 import { MESSAGE_BYTES, messageBody, messageBytes, sendMessage } from "./sqs-message.ts";
 
+/** Where manifests are sent. */
 export interface SqsManifestSenderOptions {
   readonly sqs: SQSClient;
   readonly queueUrl: string;

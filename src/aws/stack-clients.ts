@@ -10,11 +10,13 @@ export interface StackClients {
   readonly eventbridge: EventBridgeClient;
 }
 
+/** How AWS is reached: by default as the environment says. */
 export interface StackClientSettings extends Omit<ClientSettings, "endpoints"> {
   /** A server other than AWS's own, for all three. */
   readonly endpoint?: string;
 }
 
+/** Makes the clients that look at a stack and switch its functions. */
 export function createStackClients(settings: StackClientSettings): StackClients {
   return {
     cloudformation: new CloudFormationClient(settings),

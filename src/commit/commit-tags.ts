@@ -26,6 +26,7 @@ export interface CommittedSources {
   readonly byContent: boolean;
 }
 
+/** Returns the tags that name the manifests' batches and sources in `commitInfo`, for {@link readCommitTags}. */
 export function commitTags(manifests: readonly Manifest[]): Record<string, string> {
   const sources = manifests.flatMap((manifest) => manifest.sources);
   const damage = sources.flatMap((source, i) =>

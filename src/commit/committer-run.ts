@@ -19,6 +19,7 @@ import {
   type Waiting,
 } from "./deliveries.ts";
 
+/** What a run of the committer reaches the outside through, and what it reports. */
 export interface CommitterRunPorts extends CommitterPorts {
   readonly manifestQueue: ManifestQueue;
   /** Why a manifest was not written by a converter of this table, or null: see `manifestProblem`. */
@@ -35,6 +36,7 @@ export interface CommitterRunPorts extends CommitterPorts {
   readonly onFailed?: (failure: DeliveryFailure) => void;
 }
 
+/** When a run receives, commits and ends. */
 export interface CommitterRunSettings {
   /** Milliseconds between two commits at least, while fewer files wait than `filesPerCommit`. */
   readonly commitIntervalMs: number;

@@ -1,5 +1,6 @@
 import type { CaptureSource, CaptureStore } from "../manifest/capture-store.ts";
 
+/** How much is read before it is needed. */
 export interface ReadAheadLimits {
   /** Captures of at most so many bytes are read ahead; a larger one keeps its reader busy by itself. */
   readonly captureBytes: number;

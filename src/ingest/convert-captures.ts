@@ -45,6 +45,7 @@ export interface ConverterPorts extends IdentifyPorts {
   readonly onCapture?: (result: CaptureResult) => void;
 }
 
+/** What a capture and a batch may cost. */
 export interface ConverterLimits extends PacketFileLimits, DecompressionLimits {
   /** Bytes of an object, compressed as it may be; a larger one is rejected. */
   readonly captureBytes: number;
@@ -53,6 +54,7 @@ export interface ConverterLimits extends PacketFileLimits, DecompressionLimits {
   readonly ports?: Partial<DecodeSettings> | undefined;
 }
 
+/** What a batch of captures became. */
 export interface ConversionOutcome {
   /** One result a given source, in the order of conversion. */
   readonly results: readonly CaptureResult[];

@@ -15,6 +15,7 @@ export interface ContentHash {
   digest(): ContentDigests;
 }
 
+/** What the ids of sources are made with. */
 export interface IdentifyPorts {
   readonly captures: CaptureStore;
   readonly ledger: Pick<Ledger, "lookup">;

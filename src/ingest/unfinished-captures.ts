@@ -2,6 +2,7 @@ import type { Ledger, LedgerEntry, UnfinishedEntry } from "../manifest/ledger.ts
 import { type Sha256, type SourceId, sourceId } from "../manifest/source-id.ts";
 import type { ContentHash, IdentifiedSource } from "./identify-sources.ts";
 
+/** What earlier sources are found and compared with. */
 export interface UnfinishedPorts {
   readonly ledger: Pick<Ledger, "lookup">;
   readonly sha256: Sha256;

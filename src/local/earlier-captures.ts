@@ -7,6 +7,7 @@ import type { CommittedEntry } from "../manifest/ledger.ts";
 import { type Sha256, type SourceId, sourceId } from "../manifest/source-id.ts";
 import type { EarlierEntry, FolderLedger } from "./folder-ledger.ts";
 
+/** What captures of older versions are found with. */
 export interface EarlierCapturePorts {
   readonly ledger: FolderLedger;
   readonly log: LogStore;

@@ -55,6 +55,7 @@ export interface UnfinishedEntry {
 /** What is noted of sources, and captures, beside the commits. */
 export type AsideEntry = Exclude<LedgerEntry, { readonly status: "committed" }>;
 
+/** The entry of a source whose rows are in the table. */
 export type CommittedEntry = LedgerEntry & { readonly status: "committed" };
 
 /** The newest version that says something of the source. */

@@ -1,6 +1,7 @@
 /** Which every frame begins with, little-endian (RFC 8878 section 3.1.1). */
 const FRAME_MAGIC = [0x28, 0xb5, 0x2f, 0xfd];
 
+/** True where a zstd frame begins (RFC 8878 section 3.1.1). */
 export function isFrame(bytes: Uint8Array): boolean {
   return FRAME_MAGIC.every((byte, i) => bytes[i] === byte);
 }

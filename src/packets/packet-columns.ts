@@ -16,6 +16,7 @@ import type { PacketColumnName } from "./packet-table.ts";
 /** A column of the files: the partition column is in none. */
 export type FileColumnName = Exclude<PacketColumnName, "date">;
 
+/** The builders of the packets table's columns, by the table's names. */
 export type PacketColumns = ReturnType<typeof packetColumns>;
 
 /** The builders of the packets table, in groups of columns that a packet has together. */

@@ -24,6 +24,7 @@ export interface PacketFileLimits {
   readonly datesPerCapture: number;
 }
 
+/** Where a batch's files go, and what limits them. */
 export interface PacketFilesOptions {
   /** Unpredictable and unique: part of each file's name. */
   readonly batchId: string;

@@ -135,6 +135,7 @@ const identity = [
   "frame",
 ] as const satisfies readonly PacketColumnName[];
 
+/** The schema of the table `packets`: Parquet files, the log and docs/table.md are made from it. */
 export const packetTable: TableSchema = { name: "packets", partitionColumn: "date", identity, columns };
 
 function column<const Name extends string, const Type extends ColumnDefinition["type"]>(

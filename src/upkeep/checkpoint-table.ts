@@ -20,6 +20,7 @@ export interface CheckpointPorts {
   readonly now: () => number;
 }
 
+/** When a checkpoint is due. */
 export interface CheckpointOptions {
   /** Versions between two checkpoints, where the table's properties do not say it. */
   readonly interval: number;
@@ -33,6 +34,7 @@ export interface CheckpointOptions {
   readonly onFile?: (file: Add) => void;
 }
 
+/** What became of the checkpoint. */
 export type CheckpointResult =
   | {
       readonly outcome: "written";

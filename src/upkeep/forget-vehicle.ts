@@ -21,11 +21,13 @@ import { packetFolder, requireCalendarDate, statedDate } from "../packets/partit
 import { commitRewrite, type RewritePorts } from "./commit-rewrite.ts";
 import { filterFile, type RowFilter, type RowGroupLimits } from "./merge-files.ts";
 
+/** What a commit of `forget` may hold, and a file in memory. */
 export interface ForgetLimits extends RowGroupLimits {
   /** Memory that reading one row group may take: a file with a larger one is named as remaining. */
   readonly readBytes: number;
 }
 
+/** What limits the run, and what is called meanwhile. */
 export interface ForgetOptions {
   /** By the clock; no file is begun after it. */
   readonly deadlineMs?: number;
@@ -33,6 +35,7 @@ export interface ForgetOptions {
   readonly onCommit?: (progress: { version: number; removedFiles: number; rows: number }) => void;
 }
 
+/** What was removed, and what may still hold rows of the vehicle. */
 export interface ForgetResult {
   /** The newest version that is known. */
   readonly version: number;

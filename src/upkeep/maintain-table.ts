@@ -4,6 +4,7 @@ import type { RewritePorts } from "./commit-rewrite.ts";
 import { type OptimizeLimits, type OptimizeResult, optimizeTable } from "./optimize-table.ts";
 import { LEAST_RETENTION, type VacuumResult, vacuumTable } from "./vacuum-table.ts";
 
+/** Which upkeep is done. */
 export interface MaintenanceSettings {
   /** Versions between two checkpoints, where the table's properties do not say it. */
   readonly checkpointInterval: number;
@@ -23,6 +24,7 @@ export interface MaintenanceSettings {
 /** A step's result, or why it failed. */
 export type Step<Result> = { readonly result: Result } | { readonly error: unknown };
 
+/** What was done; a task that failed says so and does not stop the others. */
 export interface MaintenanceReport {
   readonly checkpoint: Step<CheckpointResult>;
   /** Small files before anything was rewritten; null where there is no table, or its log cannot be read. */

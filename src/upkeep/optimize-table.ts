@@ -22,6 +22,7 @@ import { commitRewrite, type RewritePorts } from "./commit-rewrite.ts";
 import { mergeFiles, mergeInputs, type RowGroupLimits } from "./merge-files.ts";
 import { type MergeInput, peakMemory } from "./merge-row-groups.ts";
 
+/** Which files count as small, and how large the new ones become. */
 export interface OptimizeLimits extends RowGroupLimits {
   /** A file under this size is rewritten with others. */
   readonly smallBytes: number;
@@ -35,6 +36,7 @@ export interface OptimizeLimits extends RowGroupLimits {
   readonly filesPerRun: number;
 }
 
+/** Which dates are rewritten, until when. */
 export interface OptimizeOptions {
   /** Only files of this date, `2026-01-31`. */
   readonly date?: string;
@@ -44,6 +46,7 @@ export interface OptimizeOptions {
   readonly onCommit?: (progress: { version: number; removedFiles: number; file: WrittenFile }) => void;
 }
 
+/** What was rewritten. */
 export interface OptimizeResult {
   /** The newest version that is known. */
   readonly version: number;

@@ -14,6 +14,7 @@ import type { TableSchema } from "@deltacap/parquet";
 import { requireIdentity } from "../commit/table-identity.ts";
 import { packetTable } from "../packets/packet-table.ts";
 
+/** What vacuum reaches the table through. */
 export interface VacuumPorts {
   readonly log: LogStore;
   readonly table: ObjectStore;
@@ -21,6 +22,7 @@ export interface VacuumPorts {
   readonly now: () => number;
 }
 
+/** What is deleted, and until when. */
 export interface VacuumOptions {
   /** Milliseconds; by default the greater of {@link LEAST_RETENTION} and what the table's properties say. */
   readonly retentionMs?: number;
@@ -36,6 +38,7 @@ export interface VacuumOptions {
   readonly onFile?: (file: ObjectInfo) => void;
 }
 
+/** What was, or would be, deleted. */
 export interface VacuumResult {
   /** The newest version whose files were spared. */
   readonly version: number;

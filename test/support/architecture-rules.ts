@@ -132,6 +132,19 @@ function* longFunctions({ path, source }: ParsedFile): Iterable<Problem> {
   }
 }
 
+/** Exports of the product without a comment of their own. What a package's entry exports again has its comment where it is made. */
+function* undocumented({ path, source }: ParsedFile): Iterable<Problem> {
+  if (!isProduct(path)) return;
+  for (const node of source.statements) {
+    const isExported =
+      ts.canHaveModifiers(node) &&
+      ts.getModifiers(node)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) === true;
+    if (!isExported || ts.getJSDocCommentsAndTags(node).length > 0) continue;
+    const [first = ""] = node.getText(source).split("\n");
+    yield { line: lineOf(source, node), what: `no comment above "${first}"` };
+  }
+}
+
 function isProduct(path: string): boolean {
   return /^(src|lib|bin|lambdas|cli)\/|^packages\/[a-z]+\/src\//.test(path);
 }
@@ -289,6 +302,12 @@ export const rules: readonly Rule[] = [
       () => true,
       (node) => (node.kind === ts.SyntaxKind.AnyKeyword ? "the type any" : null),
     ),
+  },
+  {
+    name: "every export has a docstring",
+    why: "the signature does not say units, owners, costs and errors, and the next reader has nobody to ask",
+    instead: "write what it returns, in which unit, who owns it and what it throws, above the export",
+    check: undocumented,
   },
   {
     name: "file names are words of the specifications",

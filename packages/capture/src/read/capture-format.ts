@@ -9,6 +9,7 @@ const MODIFIED = 0xa1b2cd34;
 
 /** Type of the Section Header Block, the same in both byte orders: a pcapng file begins with it. */
 export const SECTION_HEADER_BLOCK = 0x0a0d0d0a;
+/** Bytes of a classic pcap file's header. */
 export const PCAP_FILE_HEADER_LENGTH = 24;
 
 /** What a pcap magic number says. */

@@ -15,7 +15,9 @@ export const BlockType = {
 
 /** Type and total length before a block's body, total length again behind it. */
 export const BLOCK_HEADER_LENGTH = 8;
+/** Bytes behind a block's body: its length once more (pcapng section 3.1). */
 export const BLOCK_TRAILER_LENGTH = 4;
+/** Bytes of a block with an empty body. */
 export const SHORTEST_BLOCK = BLOCK_HEADER_LENGTH + BLOCK_TRAILER_LENGTH;
 
 const SECTION_HEADER_FIXED = 24;

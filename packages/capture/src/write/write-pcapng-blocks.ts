@@ -6,6 +6,7 @@ export interface Clock {
   readonly offset: number;
 }
 
+/** Bytes of a Section Header Block without options (pcapng section 4.1). */
 export const SECTION_HEADER_LENGTH = 28;
 const LONGEST_OPTION = 0xffff;
 

@@ -13,6 +13,7 @@ export interface Protocol {
   readonly writerFeatures?: readonly string[];
 }
 
+/** The table's schema, partitioning and properties (Delta protocol, "Change Metadata"). */
 export interface Metadata {
   readonly id: string;
   readonly name?: string;
@@ -23,6 +24,7 @@ export interface Metadata {
   readonly createdTime?: number | bigint;
 }
 
+/** A data file that becomes part of the table (Delta protocol, "Add File and Remove File"). */
 export interface Add {
   /** Relative to the table, percent-encoded once. */
   readonly path: string;
@@ -45,6 +47,7 @@ export interface DeletionVector {
   readonly maxRowIndex?: number | bigint;
 }
 
+/** A data file that is no longer part of the table: a tombstone until its retention has passed. */
 export interface Remove {
   readonly path: string;
   readonly deletionTimestamp?: number;
@@ -52,6 +55,7 @@ export interface Remove {
   readonly deletionVector?: DeletionVector;
 }
 
+/** The newest version that an application has recorded for itself (Delta protocol, "Transaction Identifiers"). */
 export interface Txn {
   readonly appId: string;
   readonly version: number | bigint;

@@ -11,6 +11,7 @@ import { RetryableError } from "../errors.ts";
 import { type CommitItem, expireTime, incompleteItem, parseCommitItem } from "./commit-item.ts";
 import { isConditionalCheckFailed, translated, writeFailure } from "./errors.ts";
 
+/** Where the items of one table's commits lie in DynamoDB. */
 export interface CommitItemsOptions {
   readonly dynamodb: DynamoDBClient;
   /** The DynamoDB table; Spark's `spark.io.delta.storage.S3DynamoDBLogStore.ddb.tableName`. */

@@ -5,6 +5,7 @@ import type { ObjectStore } from "../stores/object-store.ts";
 import { type CommitItem, versionOf } from "./commit-item.ts";
 import { type CommitItemName, CommitItems, type CommitItemsOptions } from "./commit-items.ts";
 
+/** What the log store reaches S3 and DynamoDB through. */
 export interface DynamoDbLogStoreOptions extends CommitItemsOptions {
   /** The Delta table's folder. */
   readonly store: ObjectStore;

@@ -167,6 +167,7 @@ function gone(name: string): TableRefusedError {
   );
 }
 
+/** Returns what the reading gives. Damage in a Parquet file is thrown as a `TableRefusedError`. */
 export async function readable<T>(reading: Promise<T>): Promise<T> {
   try {
     return await reading;

@@ -65,6 +65,7 @@ export function valueConverter(field: ParquetField, type: ColumnType): ValueConv
   };
 }
 
+/** Returns the quotient, rounded towards negative infinity: times before 1970 are negative. */
 export function floorDivided(value: bigint, divisor: bigint): bigint {
   const quotient = value / divisor;
   return value % divisor < 0n ? quotient - 1n : quotient;

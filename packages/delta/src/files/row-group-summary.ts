@@ -10,6 +10,7 @@ export interface ColumnRange {
   readonly max: string | number | bigint | null;
 }
 
+/** What a footer says of one row group, without reading its rows. */
 export interface RowGroupSummary {
   /** As they are stored, deleted ones included: what `ranges` are of. */
   readonly rows: number;
@@ -40,6 +41,7 @@ export function rowGroupSummary(
   };
 }
 
+/** True where the statistics say that the chunk holds no value. */
 export function isAllNull({ statistics }: ColumnChunk, rows: number): boolean {
   return statistics?.nullCount === rows;
 }

@@ -25,6 +25,7 @@ const MAXIMUM_BYTES = 16 * 1024 * 1024;
 /** A container that is nothing but runs of one row, and what the headers say of it. */
 const MAXIMUM_CONTAINER_BYTES = 2 * CONTAINER_ROWS + 64;
 
+/** True where some of the file's rows are deleted without being removed from it. */
 export function hasDeletionVector({ deletionVector }: Pick<Add, "deletionVector">): boolean {
   return deletionVector !== undefined;
 }

@@ -84,6 +84,7 @@ export abstract class DictionaryBuilder implements ColumnBuilder {
   protected abstract drop(): void;
 }
 
+/** Collects a column of strings as codes and a dictionary of its distinct values. */
 export class StringBuilder extends DictionaryBuilder {
   #codes = new Map<string, number>();
   #entries: string[] = [];

@@ -4,6 +4,7 @@ import type { ColumnBuilder } from "./column-builder.ts";
 import type { Column } from "./row-group.ts";
 import { halvesValidity, int8Validity, int32Validity } from "./validity.ts";
 
+/** Collects a column of signed 32-bit integers; ABSENT is a null. */
 export class IntegerBuilder implements ColumnBuilder {
   readonly rowBytes = 4;
   values = new Int32Array(0);

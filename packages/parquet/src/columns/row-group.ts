@@ -15,6 +15,7 @@ export interface Validity {
   readonly bitmap: Uint8Array | null;
 }
 
+/** One column's values in memory, by kind; nulls have a value of no meaning. */
 export type Column =
   | ({ readonly kind: "integer"; readonly values: Int32Array } & Validity)
   | ({ readonly kind: "long"; readonly values: BigInt64Array } & Validity)

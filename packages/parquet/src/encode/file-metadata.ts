@@ -26,6 +26,7 @@ export interface ChunkMetadata {
   readonly dataPages: number;
 }
 
+/** What the footer says of a row group that was written. */
 export interface RowGroupMetadata {
   readonly rows: number;
   readonly columns: readonly ChunkMetadata[];

@@ -24,6 +24,7 @@ export function writeDataPageHeader(
   });
 }
 
+/** Appends the header of a dictionary page (parquet.thrift, "DictionaryPageHeader"). Sizes are in bytes. */
 export function writeDictionaryPageHeader(
   entries: number,
   uncompressedSize: number,

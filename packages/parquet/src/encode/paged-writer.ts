@@ -18,6 +18,7 @@ import type { PageCompressor } from "./page-compressor.ts";
 import type { ByteSink, ParquetWriter, ParquetWriterFactory } from "./parquet-writer.ts";
 import { StringChunk } from "./string-chunk.ts";
 
+/** How pages are cut and compressed. */
 export interface PagedWriterOptions {
   /** Null: no page is compressed. */
   readonly compressor: PageCompressor | null;

@@ -5,6 +5,7 @@ import { packBits } from "./bit-packing.ts";
  * PLAIN (Encodings.md, "Plain"). Numbers lie in memory as they do in the file: every runtime that we run on is little-endian.
  */
 
+/** Appends values `from` to `to` in PLAIN encoding: four little-endian bytes each. */
 export function writePlainInt32(values: Int32Array, from: number, to: number, out: ByteBuffer): void {
   out.append(new Uint8Array(values.buffer, values.byteOffset + 4 * from, 4 * (to - from)));
 }

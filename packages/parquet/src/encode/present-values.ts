@@ -7,6 +7,7 @@
 /** Room that {@link presentInt32} and its like need beyond the rows. */
 export const SPARE = 8;
 
+/** Copies the values that are not null to the front of `out`. Returns how many there are. */
 export function presentInt32(values: Int32Array, bitmap: Uint8Array, rows: number, out: Int32Array): number {
   let count = 0;
   const whole = rows >> 3;

@@ -6,6 +6,7 @@ export type NestedField =
   | { readonly name: string; readonly type: LeafType | "map" | "list" }
   | { readonly name: string; readonly type: "struct"; readonly fields: readonly NestedField[] };
 
+/** What the values of a nested file's column are. */
 export type LeafType = "string" | "integer" | "long" | "boolean";
 
 /** A column of the file: what of it is null and what repeats is told by levels (Dremel). */
@@ -41,6 +42,7 @@ function repeated(path: readonly string[]) {
   return { path, type: "string", maxRepetitionLevel: 1 } as const;
 }
 
+/** How each kind of value is stored. */
 export const physicalTypes = {
   string: PhysicalType.BYTE_ARRAY,
   integer: PhysicalType.INT32,

@@ -15,6 +15,7 @@ export interface ChunkStatistics {
   readonly oldMax: Uint8Array | null;
 }
 
+/** What a footer says of one column of a row group; every offset and length was checked against the file. */
 export interface ColumnChunk {
   readonly field: ParquetField;
   readonly codec: string;
@@ -27,12 +28,14 @@ export interface ColumnChunk {
   readonly statistics: ChunkStatistics | null;
 }
 
+/** What a footer says of a row group. */
 export interface RowGroupMetadata {
   readonly rows: number;
   /** In the order of the schema's columns. */
   readonly columns: readonly ColumnChunk[];
 }
 
+/** A file's metadata, checked against itself and the file's length. */
 export interface ParquetFooter {
   readonly rows: number;
   /** Top-level columns. */

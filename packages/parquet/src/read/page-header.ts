@@ -16,6 +16,7 @@ export const Encoding = {
   BYTE_STREAM_SPLIT: 9,
 } as const;
 
+/** A page's header, checked against the chunk's length. */
 export interface PageHeader {
   readonly type: number;
   /** Where the page's bytes begin in the chunk. */

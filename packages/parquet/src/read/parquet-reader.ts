@@ -22,6 +22,7 @@ export interface ParquetSource {
   read(start: number, length: number): Promise<Uint8Array>;
 }
 
+/** How pages are decompressed, and what a file may cost. */
 export interface ParquetReaderOptions {
   /** Take the place of the reader's own. */
   readonly decompressors?: PageDecompressors;

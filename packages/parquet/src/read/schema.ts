@@ -11,6 +11,7 @@ const PHYSICAL_TYPES = [
   "BYTE_ARRAY",
   "FIXED_LEN_BYTE_ARRAY",
 ] as const;
+/** Names of parquet.thrift's `Type`. */
 export type PhysicalTypeName = (typeof PHYSICAL_TYPES)[number];
 
 const REPETITIONS = ["REQUIRED", "OPTIONAL", "REPEATED"] as const;
@@ -63,8 +64,10 @@ const LOGICAL_TYPES: Readonly<Record<number, string>> = {
 };
 
 const TIME_UNITS: Readonly<Record<number, TimeUnit>> = { 1: "MILLIS", 2: "MICROS", 3: "NANOS" };
+/** Units of parquet.thrift's `TimeUnit`. */
 export type TimeUnit = "MILLIS" | "MICROS" | "NANOS";
 
+/** A column's logical type, from LogicalType or the older ConvertedType. */
 export interface LogicalType {
   readonly type: string;
   readonly isAdjustedToUtc: boolean;

@@ -7,6 +7,7 @@ const HEADER_LENGTH = 20;
 const MORE_FRAGMENTS = 0x2000;
 const FRAGMENT_OFFSET = 0x1fff;
 
+/** Decodes an IPv4 header (RFC 791) and what it leads to. Padding behind its total length is not payload. */
 export function decodeIpv4(record: DecodingRecord, at: number, end: number): void {
   if (end - at < HEADER_LENGTH) return cut(record, end);
   const { bytes } = record;

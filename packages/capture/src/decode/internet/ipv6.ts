@@ -6,6 +6,7 @@ import { decodeTransport } from "./transport.ts";
 /** RFC 8200 section 3. */
 const HEADER_LENGTH = 40;
 
+/** Decodes an IPv6 header (RFC 8200), its extension headers, and what they lead to. */
 export function decodeIpv6(record: DecodingRecord, at: number, end: number): void {
   if (end - at < HEADER_LENGTH) return cut(record, end);
   const { bytes } = record;

@@ -5,6 +5,7 @@ import { cut, setPayload, uint16 } from "../record/fields.ts";
 const HEADER_LENGTH = 34;
 const VERSION = 2;
 
+/** Decodes the header of PTP version 2 (IEEE 1588-2008): message type and sequence id. Version 1 stays payload. */
 export function decodePtp(record: DecodingRecord, at: number, end: number): void {
   const { bytes } = record;
   if (end - at < 2) return cut(record, end);

@@ -5,6 +5,7 @@ import { decodeSegment } from "./application.ts";
 /** RFC 9293 section 3.1, without options. */
 const HEADER_LENGTH = 20;
 
+/** Decodes a TCP header (RFC 9293), and the vehicle protocol in the segment. */
 export function decodeTcp(record: DecodingRecord, at: number, end: number): void {
   const { bytes } = record;
   if (end - at < HEADER_LENGTH) return cut(record, end);

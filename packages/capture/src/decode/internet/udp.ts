@@ -5,6 +5,7 @@ import { decodeDatagram } from "./application.ts";
 /** RFC 768. */
 const HEADER_LENGTH = 8;
 
+/** Decodes a UDP header (RFC 768), and the vehicle protocol in the datagram. */
 export function decodeUdp(record: DecodingRecord, at: number, end: number): void {
   if (end - at < HEADER_LENGTH) return cut(record, end);
   const { bytes } = record;

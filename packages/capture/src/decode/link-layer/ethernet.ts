@@ -6,6 +6,7 @@ import { decodeEtherType } from "./ether-type.ts";
 /** Destination, source, type or length (IEEE 802.3 section 3.2). */
 const HEADER_LENGTH = 14;
 
+/** Decodes an Ethernet frame (IEEE 802.3): addresses, VLAN tags, and what its EtherType or LLC header leads to. */
 export function decodeEthernet(record: DecodingRecord, at: number, end: number): void {
   if (end - at < HEADER_LENGTH) return cut(record, end);
   record.ethDstOffset = at;

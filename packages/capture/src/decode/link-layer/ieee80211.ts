@@ -14,6 +14,7 @@ const FCS_FLAG = 0x10;
 const PADDING_FLAG = 0x20;
 const FCS_LENGTH = 4;
 
+/** Decodes a radiotap header, the IEEE 802.11 frame behind it, and what its LLC header leads to. */
 export function decodeRadiotap(record: DecodingRecord, at: number, end: number): void {
   if (end - at < RADIOTAP_HEADER_LENGTH) return cut(record, end);
   const length = uint16LittleEndian(record.bytes, at + 2);

@@ -6,6 +6,7 @@ export interface DecodeSettings {
   readonly doipPorts: readonly number[];
 }
 
+/** Ports that the standards assign. */
 export const decodeDefaults: DecodeSettings = {
   /** Service discovery (AUTOSAR PRS_SOMEIPServiceDiscoveryProtocol). */
   someipPorts: [30_490],

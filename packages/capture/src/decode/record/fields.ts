@@ -9,14 +9,17 @@ export function uint16(bytes: Uint8Array, at: number): number {
   return (bytes[at]! << 8) | bytes[at + 1]!;
 }
 
+/** Returns an unsigned number of 32 bits in network byte order. */
 export function uint32(bytes: Uint8Array, at: number): number {
   return (bytes[at]! * 0x100_0000 + ((bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!)) >>> 0;
 }
 
+/** Returns an unsigned number of 16 bits in little-endian byte order. */
 export function uint16LittleEndian(bytes: Uint8Array, at: number): number {
   return bytes[at]! | (bytes[at + 1]! << 8);
 }
 
+/** Returns an unsigned number of 32 bits in little-endian byte order. */
 export function uint32LittleEndian(bytes: Uint8Array, at: number): number {
   return ((bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16)) + bytes[at + 3]! * 0x100_0000) >>> 0;
 }

@@ -42,6 +42,7 @@ const CAN_ID_REMOTE = 0x4000_0000;
 const CAN_ID_EXTENDED = 0x8000_0000;
 const STANDARD_ID_SHIFT = 18;
 
+/** Decodes the header of an ASAM CMP packet. Its records are decoded one by one by {@link decodeAsamCmpRecord}. */
 export function decodeAsamCmp(record: DecodingRecord, at: number, end: number): void {
   if (end - at < HEADER_LENGTH) return cut(record, end);
   const { bytes } = record;
@@ -53,6 +54,7 @@ export function decodeAsamCmp(record: DecodingRecord, at: number, end: number): 
   record.recordsEnd = end;
 }
 
+/** Decodes the data message at `at`. Returns where the next one begins, or NO_RECORD where there is none. */
 export function decodeAsamCmpRecord(record: DecodingRecord, at: number, end: number): number {
   if (end - at < MESSAGE_HEADER_LENGTH) return NO_RECORD;
   const { bytes } = record;

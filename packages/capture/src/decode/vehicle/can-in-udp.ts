@@ -25,6 +25,7 @@ export function isCanInUdp(bytes: Uint8Array, at: number, end: number): boolean 
   );
 }
 
+/** Notes where the CAN frames of a UDP payload lie. {@link decodeCanInUdpRecord} decodes them one by one. */
 export function decodeCanInUdp(record: DecodingRecord, at: number, end: number): void {
   record.captureModule = CaptureModule.canInUdp;
   record.recordsOffset = at + HEADER_LENGTH;
@@ -32,6 +33,7 @@ export function decodeCanInUdp(record: DecodingRecord, at: number, end: number):
   setPayload(record, at + HEADER_LENGTH, end);
 }
 
+/** Decodes the CAN frame at `at`. Returns where the next one begins, or NO_RECORD where there is none. */
 export function decodeCanInUdpRecord(record: DecodingRecord, at: number, end: number): number {
   if (end - at < FRAME_LENGTH) return NO_RECORD;
   const { bytes } = record;

@@ -43,6 +43,7 @@ const FCS_LENGTH = 4;
 /** Of the last beacon, before the frame of 10BASE-T1S. */
 const BEACON_TIME_LENGTH = 8;
 
+/** Decodes the header of a TECMP packet. Its records are decoded one by one by {@link decodeTecmpRecord}. */
 export function decodeTecmp(record: DecodingRecord, at: number, end: number): void {
   if (end - at < HEADER_LENGTH) return cut(record, end);
   const { bytes } = record;
@@ -56,6 +57,10 @@ export function decodeTecmp(record: DecodingRecord, at: number, end: number): vo
   record.recordsEnd = end;
 }
 
+/**
+ * Decodes the record at `at`, of the type that the packet's header names. Returns where the next one begins, or NO_RECORD
+ * where there is none.
+ */
 export function decodeTecmpRecord(
   record: DecodingRecord,
   recordType: number,
