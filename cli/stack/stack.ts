@@ -41,7 +41,7 @@ export interface DeployedStack {
 export type OpenStack = (name: string, region: string | null) => Promise<DeployedStack>;
 
 /** Name of the stack that `cdk deploy` makes. */
-export const defaultStack = "Deltacap";
+const defaultStack = "Deltacap";
 
 /** Options by which a command finds a stack. */
 export const stackOptions = {

@@ -3,7 +3,7 @@ import type { DeltacapConfiguration } from "./configuration.ts";
 /** Days that a message lives in a queue; in its dead letter queue it may live as long again at most (SQS's limit is 14). */
 export const QUEUE_DAYS = 14;
 /** Days after its first delivery in which a message may still be worked on: in its queue, then in the dead letter queue. */
-export const MESSAGE_LIFE_DAYS = 2 * QUEUE_DAYS;
+const MESSAGE_LIFE_DAYS = 2 * QUEUE_DAYS;
 /** Days that manifests and temporary log files are kept, and old versions of captures: longer than messages that name them. */
 export const REFERENCE_DAYS = MESSAGE_LIFE_DAYS + 2;
 

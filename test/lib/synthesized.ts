@@ -21,7 +21,7 @@ export interface Template {
 }
 
 /** A folder with the three functions, empty. */
-export const assets = (() => {
+const assets = (() => {
   const folder = mkdtempSync(join(tmpdir(), "deltacap-assets-"));
   for (const name of ["converter", "committer", "maintenance"]) {
     mkdirSync(join(folder, name));

@@ -44,7 +44,7 @@ const sdk = /^(@aws-sdk|@smithy|aws-sdk)(\/|$)/;
 const powertools = /^@aws-lambda-powertools\//;
 const cdk = /^(aws-cdk-lib|constructs|cdk-nag|@aws-cdk)(\/|$)/;
 
-export function parse(file: SourceText): ParsedFile {
+function parse(file: SourceText): ParsedFile {
   const source = ts.createSourceFile(file.path, file.text, ts.ScriptTarget.ESNext, true);
   return { ...file, source, imports: [...importsOf(source, file.path)] };
 }

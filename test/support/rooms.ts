@@ -4,7 +4,7 @@ import { posix } from "node:path";
  * The rooms of each part of the repository, from the bottom to the top: a room imports itself and the rooms before it. A name stands
  * for a folder below the part's own; "" is the part's own folder. ARCHITECTURE.md draws the same.
  */
-export const rooms: Readonly<Record<string, readonly string[]>> = {
+const rooms: Readonly<Record<string, readonly string[]>> = {
   "packages/capture/src": [
     "read",
     "write",

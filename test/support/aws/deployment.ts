@@ -15,7 +15,7 @@ import {
 } from "./cloud.ts";
 import { LambdaFunction } from "./lambda-function.ts";
 
-export const CAPTURES = "captures";
+const CAPTURES = "captures";
 
 type FunctionName = (typeof functionNames)[number];
 

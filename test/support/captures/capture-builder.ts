@@ -234,7 +234,7 @@ export function comment(text: string): Option {
 }
 
 /** The bytes, and zeros up to a multiple of 4. */
-export function padding(bytes: Uint8Array): Uint8Array {
+function padding(bytes: Uint8Array): Uint8Array {
   const out = new Uint8Array((bytes.length + 3) & ~3);
   out.set(bytes);
   return out;

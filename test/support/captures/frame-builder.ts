@@ -8,8 +8,8 @@ import { Bytes, concatenated } from "./capture-builder.ts";
 const empty = new Uint8Array(0);
 const big = () => new Bytes("big-endian");
 
-export const sourceMac = [0x02, 0, 0, 0, 0, 0x0a] as const;
-export const destinationMac = [0x02, 0, 0, 0, 0, 0x0b] as const;
+const sourceMac = [0x02, 0, 0, 0, 0, 0x0a] as const;
+const destinationMac = [0x02, 0, 0, 0, 0, 0x0b] as const;
 
 /** 0, 1, 2 ...: data in which each byte is known. */
 export function data(length: number): Uint8Array {

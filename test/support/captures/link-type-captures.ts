@@ -6,7 +6,7 @@ const little = () => new Bytes("little-endian");
 const datagram = udp({ source: 1111, destination: 2222 }, data(5));
 
 export const innerIpv4 = ipv4({ protocol: 17 }, datagram);
-export const innerIpv6 = ipv6({ nextHeader: 17 }, datagram);
+const innerIpv6 = ipv6({ nextHeader: 17 }, datagram);
 const frame = ethernet(0x0800, innerIpv4);
 
 const with4 = (...header: number[]) => concatenated(Uint8Array.from(header), innerIpv4);

@@ -21,7 +21,7 @@ export function rowGroup(columns: readonly ColumnDefinition[], values: GroupValu
   };
 }
 
-export function columnOf(type: ColumnType, values: readonly Value[]): Column {
+function columnOf(type: ColumnType, values: readonly Value[]): Column {
   const validity = validityOf(values);
   switch (type) {
     case "integer":

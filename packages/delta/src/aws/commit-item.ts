@@ -11,7 +11,7 @@ export interface CommitItem {
 }
 
 /** Seconds that a complete item is kept: until then it tells writers that do not trust listings of the commit. */
-export const EXPIRATION_DELAY_SECONDS = 86_400;
+const EXPIRATION_DELAY_SECONDS = 86_400;
 
 /** A new, incomplete item. It has no `expireTime`, so that nothing removes it before it is complete. */
 export function incompleteItem(

@@ -98,7 +98,7 @@ function inDoubt(version: number, failure: RetryableError | null): CommitInDoubt
 }
 
 /** Unique to a commit of ours, whose first line has it; null for other writers' commits. */
-export function txnIdOf(body: Uint8Array, file: string): string | null {
+function txnIdOf(body: Uint8Array, file: string): string | null {
   const end = body.indexOf(10);
   const [first] = parseActions(end < 0 ? body : body.subarray(0, end), file);
   return first?.commitInfo?.txnId ?? null;

@@ -16,7 +16,7 @@ const ENTRY_BYTES = 64;
 const UNSEEN = -2;
 
 /** Codes into a dictionary of strings that outlives the batch, since the same values come again. */
-export abstract class DictionaryBuilder implements ColumnBuilder {
+abstract class DictionaryBuilder implements ColumnBuilder {
   /** Of the codes, and of those taken. */
   readonly rowBytes = 8;
   codes = new Int32Array(0);

@@ -50,9 +50,9 @@ export const TRAILER_BYTES = 8;
 /** The magic number at the beginning. */
 const HEADER_BYTES = 4;
 /** Footers of our files have some 100 KiB; those of a thousand columns and a hundred row groups some 10 MiB. */
-export const MAX_FOOTER_BYTES = 64 * 1024 * 1024;
+const MAX_FOOTER_BYTES = 64 * 1024 * 1024;
 /** More than any writer puts into one row group. */
-export const MAX_ROW_GROUP_VALUES = 64 * 1024 * 1024;
+const MAX_ROW_GROUP_VALUES = 64 * 1024 * 1024;
 /** A chunk is decompressed page by page; no writer makes larger ones. */
 const MAX_CHUNK_BYTES = 2 ** 31;
 
