@@ -92,7 +92,7 @@ function printing(terminal: Terminal): Terminal {
   };
 }
 
-/** `--jobs -1` as `--jobs=-1`: no option is called so, and its command then says what it expects. */
+/** `--jobs -1` as `--jobs=-1`: no option has such a name, and the command then says what it expects. */
 function joinedNumbers(args: readonly string[]): string[] {
   const joined: string[] = [];
   for (const arg of args) {
@@ -135,7 +135,7 @@ function explain(command: Command, error: unknown, terminal: Terminal): number {
     terminal.err(`deltacap ${command.name}: ${error.message}\n`);
     return ExitCode.environment;
   }
-  // A bug: the stack is what helps to mend it.
+  // A bug: the stack trace helps to fix it.
   terminal.err(
     `deltacap ${command.name}: ${error instanceof Error ? (error.stack ?? error.message) : error}\n`,
   );

@@ -18,7 +18,7 @@ export interface CaptureIntakeProps {
   readonly existingBucket?: string;
   /** Key of the existing bucket. */
   readonly existingBucketKeyArn?: string;
-  /** Keys of captures begin so. Default: any. */
+  /** Key prefix of captures. Default: any. */
   readonly prefix?: string;
   /** Keys of captures end in one of these, none of which ends in another. Default: any. */
   readonly suffixes?: readonly string[];

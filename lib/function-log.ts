@@ -11,7 +11,7 @@ export interface FunctionLogProps {
   readonly key?: IKey;
 }
 
-/** Makes the log group of a function. It outlives the stack: whoever asks later why a stack failed needs its log. */
+/** Makes the log group of a function. It outlives the stack, because the log explains why a stack failed. */
 export function functionLog(scope: Construct, id: string, { logDays, key }: FunctionLogProps): LogGroup {
   return new LogGroup(scope, id, {
     retention: logDays as RetentionDays,

@@ -8,7 +8,7 @@ const GiB = 1024 * MiB;
 /** Node's. No stage reads it: only this file names it. */
 declare const process: { readonly env: Readonly<Record<string, string | undefined>> };
 
-/** A setting in the environment that it may not be, or that is missing: whoever set it can mend it, and nobody else. */
+/** An environment variable is missing or invalid. Only the operator can fix it. */
 export class SettingError extends Error {
   override readonly name = "SettingError";
 
@@ -172,7 +172,7 @@ export interface FunctionSettings {
   readonly messageBytes: number;
   /** Seconds between two commits at least: under 5, Spark's OPTIMIZE starves. */
   readonly commitIntervalSeconds: number;
-  /** Files waiting at which a commit is not put off any longer. */
+  /** Commits as soon as this many files are waiting. */
   readonly filesPerCommit: number;
   /** Versions between two checkpoints. */
   readonly checkpointInterval: number;

@@ -14,7 +14,7 @@ import { count, Progress } from "../terminal/progress.ts";
 
 const WEEK_HOURS = LEAST_RETENTION / 3_600_000;
 
-/** Said after every run, since whoever runs this has to answer for it. */
+/** Printed after every run, because data protection law asks what is left. */
 const NOT_YET_GONE = `The rows are gone from the newest version only. Their bytes stay in the table's folder until "deltacap vacuum --delete" has run,
 ${WEEK_HOURS} hours or the table's retention after this; a bucket that keeps versions has them until its rules for old versions remove
 them. Raw captures in their bucket were not touched, nor was the log: statistics of removed files, and the list of captures, may

@@ -221,7 +221,7 @@ async function commit(
   }
 }
 
-/** None follows once the command was interrupted: what is begun is committed, and the rest is left to the next run. */
+/** Yields no further batch after an interruption: the running one is committed, and the next run does the rest. */
 function* batches(
   sources: readonly CaptureSource[],
   isInterrupted: () => boolean,

@@ -6,7 +6,7 @@ import { engineMetric, type PipelineParts, throttledRequests } from "./pipeline-
 /** One alarm. Its id is also the name of its section in docs/runbook.md, which a test checks. */
 export interface AlarmDefinition {
   readonly id: string;
-  /** One sentence for whoever is woken: what is wrong. */
+  /** One sentence that says what is wrong. */
   readonly what: string;
   readonly metric: IMetric;
   readonly raisedWhen: "over" | "under";

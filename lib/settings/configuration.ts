@@ -65,7 +65,7 @@ export interface DeltacapConfiguration {
 
   /** Receives the alarms by mail; "": nobody yet, subscribe to the topic. */
   readonly alarmEmail: string;
-  /** Where the runbook is found by whoever is woken: its sections are linked from the alarms. */
+  /** Address of the runbook. Each alarm links to its section. */
   readonly runbookUrl: string;
   /** Days that the functions' logs are kept: one of the numbers that CloudWatch Logs knows. */
   readonly logDays: number;

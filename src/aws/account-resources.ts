@@ -124,7 +124,7 @@ export class AccountResources {
     };
   }
 
-  /** Whether the log store's table has a commit of the Delta table that is called so. */
+  /** Whether the log store's table has a commit of the Delta table at this path. */
   async hasCommits(logTable: string, tablePath: string): Promise<boolean> {
     const { Count = 0 } = await asked("dynamodb:Query", logTable, () =>
       this.#clients.dynamodb.send(

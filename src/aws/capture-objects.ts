@@ -30,7 +30,7 @@ export function captureUri({ bucket, key }: Pick<CaptureObject, "bucket" | "key"
   return `s3://${bucket}/${key}`;
 }
 
-/** Objects whose keys begin so, in byte order; a thousand a request. Throws `RetryableError` when S3 does not answer. */
+/** Objects whose keys have this prefix, in byte order. One request lists a thousand. Throws `RetryableError` when S3 does not answer. */
 export async function* listCaptureObjects(
   s3: S3Client,
   bucket: string,

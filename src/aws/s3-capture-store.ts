@@ -86,7 +86,7 @@ export class S3CaptureStore implements CaptureStore {
       const digest = Buffer.from(ChecksumSHA256 ?? "", "base64");
       return digest.length === SHA256_BYTES ? digest.toString("hex") : null;
     } catch (error) {
-      // What became of it is found out by whoever reads it.
+      // Reading it will show what happened to it.
       if (isNotFound(error)) return null;
       throw translated(error, `cannot look at ${source.capture}`);
     }

@@ -3,7 +3,7 @@ import type { ReceivedManifest } from "../manifest/queues.ts";
 import type { ManifestResult } from "./commit-manifests.ts";
 import type { FailedStep } from "./plan.ts";
 
-/** A delivery that failed by itself, for whoever reports it. */
+/** A delivery that failed by itself. */
 export interface DeliveryFailure {
   readonly step: DeliveryStep;
   readonly reason: string;

@@ -55,7 +55,7 @@ interface OpenDate {
 const NO_DAY = Number.NaN;
 const SECONDS_OF_DAY = 86_400;
 
-/** The capture's rows lie on more dates than `datesPerCapture`. It can be begun again with the dates that it may have. */
+/** The capture's rows lie on more dates than `datesPerCapture`. It can be read again with the dates that are kept. */
 export class TooManyDatesError extends Error {
   override readonly name = "TooManyDatesError";
 }
@@ -116,7 +116,7 @@ export class PacketFiles {
 
   /**
    * Takes one row. Synchronous: the caller looks at `full` between chunks and then awaits `makeRoom`.
-   * Throws `TooManyDatesError` when the capture was begun without kept days and its rows lie on too many.
+   * Throws `TooManyDatesError` when no kept days were given and the rows lie on too many dates.
    */
   append(record: PacketRecord): void {
     const sinceMidnight = record.seconds - this.#lastMidnight;

@@ -28,7 +28,7 @@ export interface CheckpointOptions {
   readonly always?: boolean;
   /** The schema that the table must have; by default that of packets. */
   readonly schema?: TableSchema;
-  /** Called with the table's state before anything is decided: whoever needs it too need not read the log again. */
+  /** Called with the table's state before anything is decided, so that the caller need not read the log again. */
   readonly onState?: (state: ReconciledLog) => void;
   /** Called for each live file that goes into the checkpoint, in no order. */
   readonly onFile?: (file: Add) => void;

@@ -29,7 +29,7 @@ export interface ForgetLimits extends RowGroupLimits {
 
 /** What limits the run, and what is called meanwhile. */
 export interface ForgetOptions {
-  /** By the clock; no file is begun after it. */
+  /** Epoch milliseconds after which no further file is started. */
   readonly deadlineMs?: number;
   /** Called after each commit. */
   readonly onCommit?: (progress: { version: number; removedFiles: number; rows: number }) => void;

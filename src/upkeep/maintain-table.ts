@@ -17,7 +17,7 @@ export interface MaintenanceSettings {
   readonly vacuumMs: number | null;
   /** A file under this size is counted as small. */
   readonly smallBytes: number;
-  /** Milliseconds since 1970, by the ports' clock: nothing is begun after it. */
+  /** Epoch milliseconds, by the ports' clock, after which nothing further is started. */
   readonly deadlineMs: number;
 }
 

@@ -40,7 +40,7 @@ export interface OptimizeLimits extends RowGroupLimits {
 export interface OptimizeOptions {
   /** Only files of this date, `2026-01-31`. */
   readonly date?: string;
-  /** By the clock; no group of files is begun after it. */
+  /** Epoch milliseconds after which no further group of files is started. */
   readonly deadlineMs?: number;
   /** Called after each commit that put a file in the place of others. */
   readonly onCommit?: (progress: { version: number; removedFiles: number; file: WrittenFile }) => void;

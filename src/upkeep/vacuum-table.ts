@@ -30,7 +30,7 @@ export interface VacuumOptions {
   readonly allowShortRetention?: boolean;
   /** Deletes; otherwise it is only told what would be deleted. */
   readonly delete: boolean;
-  /** By the clock; nothing more is deleted after it. */
+  /** Epoch milliseconds after which nothing more is deleted. */
   readonly deadlineMs?: number;
   /** The schema that the table must have; by default that of packets. */
   readonly schema?: TableSchema;
@@ -46,7 +46,7 @@ export interface VacuumResult {
   readonly deleted: boolean;
   readonly files: number;
   readonly bytes: number;
-  /** Old files that no version refers to, and that are no data files either: they are left to whoever put them there. */
+  /** Old files that no version refers to and that are not data files. They are left alone. */
   readonly otherFiles: number;
   /** Why the run ended before its work was done; null where it was done. */
   readonly stopped: string | null;
@@ -105,7 +105,7 @@ function checkedRetention(tableRetention: number | null, options: VacuumOptions)
   if (!(retentionMs >= 0)) throw new Error(`a retention of ${retentionMs} ms`);
   if (retentionMs < least && !allowShortRetention) {
     throw new TableRefusedError(
-      `a retention of ${retentionMs / HOUR} hours: at least ${least / HOUR} are needed, so that neither readers of older versions nor captures whose commit is delayed lose files. Nothing was deleted; --allow-short-retention (allowShortRetention) takes it upon you`,
+      `a retention of ${retentionMs / HOUR} hours: at least ${least / HOUR} are needed, so that neither readers of older versions nor captures whose commit is delayed lose files. Nothing was deleted; --allow-short-retention (allowShortRetention) accepts the risk`,
     );
   }
   return retentionMs;

@@ -93,7 +93,7 @@ export class S3ObjectWriter implements ObjectWriter {
     const part: CompletedPart = { PartNumber: number };
     upload.parts.push(part);
     this.#sending = this.#sendPart(upload.id, part, body);
-    // A failure is seen by whoever waits for it next.
+    // The next wait throws a failure.
     this.#sending.catch(() => {});
   }
 

@@ -23,7 +23,7 @@ export function setRecordTime(record: DecodingRecord, at: number, highMask: numb
   const high = (uint32(bytes, at) & highMask) >>> 0;
   const low = uint32(bytes, at + 4);
   if (high === 0 && low === 0) return;
-  // The quotient of floating point is at most one off, and the remainder modulo 2^32 tells how to mend it.
+  // The quotient of floating point is at most one off, and the remainder modulo 2^32 says in which direction.
   let seconds = Math.floor((high * 0x1_0000_0000 + low) / 1e9);
   let nanoseconds = (low - Math.imul(seconds, 1e9)) | 0;
   if (nanoseconds < 0) {
