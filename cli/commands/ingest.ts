@@ -84,13 +84,25 @@ Exit: 0 all was ingested, 1 captures were rejected or damaged, or could not be r
     for (const found of passedOver) report.passedOver(found);
     report.vehicles(sources, vehicleOf.description);
     const { interruption } = terminal;
-    await interruption.finishing(
-      () => report.interrupted(),
-      async () => {
-        await ingestAll(sources, folder, jobs, report, () => interruption.exitCode !== null);
-        if (interruption.exitCode === null) report.checkpoint(await checkpointIfDue(folder));
-      },
-    );
+    const run = new IngestRun();
+    const converters = new Converters(folder, run.id, jobs, (result) => report.capture(result));
+    try {
+      await interruption.finishing(
+        () => report.interrupted(),
+        async () => {
+          await ingestAll(sources, {
+            folder,
+            run,
+            converters,
+            report,
+            isInterrupted: () => interruption.exitCode !== null,
+          });
+          if (interruption.exitCode === null) report.checkpoint(await checkpointIfDue(folder));
+        },
+      );
+    } finally {
+      converters.close();
+    }
     const code = report.finish();
     return interruption.exitCode ?? code;
   },
@@ -140,13 +152,16 @@ function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-async function ingestAll(
-  sources: readonly CaptureSource[],
-  folder: string,
-  jobs: number,
-  report: IngestReport,
-  isInterrupted: () => boolean,
-): Promise<void> {
+interface Ingest {
+  readonly folder: string;
+  readonly run: IngestRun;
+  readonly converters: Converters;
+  readonly report: IngestReport;
+  readonly isInterrupted: () => boolean;
+}
+
+async function ingestAll(sources: readonly CaptureSource[], ingest: Ingest): Promise<void> {
+  const { folder, run, report } = ingest;
   const again: ManifestSource[] = [];
   const table = localTable(folder);
   const committer = await table.committer(again);
@@ -155,19 +170,10 @@ async function ingestAll(
   await removeLeftovers(table.ports.table, leftovers);
   report.leftovers(leftovers);
   if (sources.length === 0) return;
-  const run = await IngestRun.begin(table.ports.table, table.ports.now());
-  const converters = new Converters(folder, run.id, jobs, (result) => report.capture(result));
-  try {
-    const isWhole = await convertAndCommit(sources, committer, again, converters, {
-      folder,
-      report,
-      isInterrupted,
-    });
-    // Files that were put and not committed are found by the run's marker.
-    if (isWhole) await run.end();
-  } finally {
-    converters.close();
-  }
+  await run.begin(table.ports.table, table.ports.now());
+  const isWhole = await convertAndCommit(sources, committer, again, ingest);
+  // Files that were put and not committed are found by the run's marker.
+  if (isWhole) await run.end(table.ports.table);
   // What others ingested meanwhile may be what was left out here.
   report.version = (await listVersions(table.log, committer.version)).at(-1) ?? committer.version;
 }
@@ -177,12 +183,7 @@ async function convertAndCommit(
   sources: readonly CaptureSource[],
   committer: Committer,
   again: ManifestSource[],
-  converters: Converters,
-  {
-    folder,
-    report,
-    isInterrupted,
-  }: { readonly folder: string; readonly report: IngestReport; readonly isInterrupted: () => boolean },
+  { folder, converters, report, isInterrupted }: Ingest,
 ): Promise<boolean> {
   let isWhole = true;
   let remaining = sources;

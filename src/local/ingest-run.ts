@@ -20,25 +20,17 @@ export interface EndedRun {
  */
 export class IngestRun {
   /** 16 hex digits. */
-  readonly id: string;
-  readonly #table: ObjectStore;
-
-  private constructor(table: ObjectStore, id: string) {
-    this.#table = table;
-    this.id = id;
-  }
+  readonly id = randomBytes(8).toString("hex");
 
   /** Puts the marker, on the disk when this resolves. */
-  static async begin(table: ObjectStore, nowMs: number): Promise<IngestRun> {
-    const id = randomBytes(8).toString("hex");
+  async begin(table: ObjectStore, nowMs: number): Promise<void> {
     const marker = { began: new Date(nowMs).toISOString(), process: await processIdentity() };
-    await table.putIfAbsent(markerPath(id), new TextEncoder().encode(JSON.stringify(marker)));
-    return new IngestRun(table, id);
+    await table.putIfAbsent(markerPath(this.id), new TextEncoder().encode(JSON.stringify(marker)));
   }
 
   /** Removes the marker. Only for a run whose files are all committed: the marker is what leads to the others. */
-  async end(): Promise<void> {
-    await this.#table.remove([markerPath(this.id)]);
+  async end(table: ObjectStore): Promise<void> {
+    await table.remove([markerPath(this.id)]);
   }
 }
 

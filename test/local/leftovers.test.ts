@@ -133,9 +133,9 @@ describe("files of runs of ingest", () => {
 
   test("end without a marker where all was committed, and keep it where it was not", async () => {
     const store = new FolderObjectStore(join(temporaryFolder(), "table"));
-    const run = await IngestRun.begin(store, 0);
-    const other = await IngestRun.begin(store, 0);
-    await run.end();
+    const [run, other] = [new IngestRun(), new IngestRun()];
+    for (const each of [run, other]) await each.begin(store, 0);
+    await run.end(store);
     const left: string[] = [];
     for await (const { path } of store.list("_deltacap/")) left.push(path);
     expect(left).toEqual([`_deltacap/runs/${other.id}.json`]);
