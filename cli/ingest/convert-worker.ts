@@ -27,5 +27,8 @@ async function answer({ table, runId, sources }: ConvertRequest): Promise<void> 
 }
 
 function send(answer: ConvertAnswer): void {
-  process.send?.(answer);
+  // Without a parent nobody needs the answer. Node would throw the error where nobody catches it.
+  process.send?.(answer, undefined, undefined, (error) => {
+    if (error !== null) process.exit();
+  });
 }
