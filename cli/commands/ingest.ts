@@ -163,7 +163,7 @@ interface Ingest {
 async function ingestAll(sources: readonly CaptureSource[], ingest: Ingest): Promise<void> {
   const { folder, run, report } = ingest;
   const again: ManifestSource[] = [];
-  const table = localTable(folder);
+  const table = localTable(folder, run.id);
   const committer = await table.committer(again);
   report.version = committer.version;
   const leftovers = await table.leftovers();

@@ -39,7 +39,8 @@ export function localTable(folder: string, runId?: string): LocalTable {
     throw new UsageError(`${folder}: this command works on a table in a local folder`);
   }
   const root = resolve(folder);
-  const table = new FolderObjectStore(root);
+  const newId = runId === undefined ? randomUUID : () => batchIdOf(runId);
+  const table = new FolderObjectStore(root, newId);
   const log = new ConditionalLogStore(table);
   const ledger = new FolderLedger(root);
   const captures = new FileCaptureStore();
@@ -64,7 +65,7 @@ export function localTable(folder: string, runId?: string): LocalTable {
       sha256,
       contentHash,
       now: ports.now,
-      newBatchId: runId === undefined ? randomUUID : () => batchIdOf(runId),
+      newBatchId: newId,
     },
     leftovers: () => findLeftovers(table, log),
     removeUnfinished: (beforeMs) => table.removeUnfinished(beforeMs),

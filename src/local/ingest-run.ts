@@ -34,7 +34,7 @@ export class IngestRun {
   }
 }
 
-/** A fresh batch id of the run with this id. */
+/** A fresh id of a batch, or of an unfinished file, of the run with this id. */
 export function batchIdOf(runId: string): string {
   return `${runId}-${randomUUID()}`;
 }

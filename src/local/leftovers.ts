@@ -1,8 +1,9 @@
 import type { LogStore, ObjectInfo, ObjectStore } from "@deltacap/delta";
 import { ReferencedFiles, reconcileLog } from "@deltacap/delta";
+import type { FolderObjectStore } from "@deltacap/delta/folder";
 import { type EndedRun, endedRuns } from "./ingest-run.ts";
 
-/** Files that ended runs of `ingest` put and never committed. */
+/** Files that ended runs of `ingest` put and never committed, or had not finished. */
 export interface Leftovers {
   readonly files: readonly ObjectInfo[];
   readonly runs: readonly EndedRun[];
@@ -10,12 +11,14 @@ export interface Leftovers {
 
 const DATA_FILE = /^(?!_|\.)(?:.*\/)?([0-9a-f]{16})-[0-9a-f-]{36}-\d{5}\.parquet$/;
 
+const UNFINISHED_FILE = /\/([0-9a-f]{16})-[0-9a-f-]{36}$/;
+
 /**
  * Returns the files that ended runs have left: named by such a run, and not referred to by the log, neither as live nor as
  * removed. Nobody can commit them any more: only the run's own process could. Cost: nothing where no run has ended early, else a
  * listing of the folder and one reading of the log.
  */
-export async function findLeftovers(table: ObjectStore, log: LogStore): Promise<Leftovers> {
+export async function findLeftovers(table: FolderObjectStore, log: LogStore): Promise<Leftovers> {
   const runs = await endedRuns(table);
   if (runs.length === 0) return { files: [], runs };
   const ids = new Set(runs.map(({ id }) => id));
@@ -35,7 +38,12 @@ export async function findLeftovers(table: ObjectStore, log: LogStore): Promise<
       }
     }
   }
-  return { files: found.filter(({ path }) => !referenced.has(path)), runs };
+  const files = found.filter(({ path }) => !referenced.has(path));
+  for await (const file of table.unfinished()) {
+    const [, id = ""] = UNFINISHED_FILE.exec(file.path) ?? [];
+    if (ids.has(id)) files.push(file);
+  }
+  return { files, runs };
 }
 
 /** Removes the files, then the markers that led to them. */

@@ -63,18 +63,23 @@ describe("files of runs of ingest", () => {
     const [committed = ""] = readdirSync(join(table, date));
     const lost = join(table, date, `${batchIdOf(id)}-00000.parquet`);
     const foreign = join(table, date, "part-00000-0123456789abcdef.snappy.parquet");
-    for (const path of [lost, foreign]) writeFileSync(path, "x");
-    return { captures, table, id, committed: join(table, date, committed), lost, foreign };
+    mkdirSync(join(table, "_deltacap/tmp"), { recursive: true });
+    const unfinished = join(table, "_deltacap/tmp", batchIdOf(id));
+    const others = join(table, "_deltacap/tmp", "0f3c9c46-3f3c-4b53-8d53-0123456789ab");
+    for (const path of [lost, foreign, unfinished, others]) writeFileSync(path, "x");
+    return { captures, table, committed: join(table, date, committed), lost, foreign, unfinished, others };
   }
 
   test("that was killed are removed by the next ingest, which says so, and no others", async () => {
-    const { captures, table, committed, lost, foreign } = await tableWith(await endedProcess());
+    const left = await tableWith(await endedProcess());
+    const { captures, table, committed, lost, foreign, unfinished, others } = left;
     const { code, err } = await deltacap("ingest", captures, "--table", table);
     expect([code, err]).toEqual([
       0,
-      expect.stringMatching(/^removed 1 files .* killed: it began at 2026-03-01T00:00:00.000Z/m),
+      expect.stringMatching(/^removed 2 files .* killed: it began at 2026-03-01T00:00:00.000Z/m),
     ]);
-    expect([lost, foreign, committed].map((path) => existsSync(path))).toEqual([false, true, true]);
+    expect([lost, unfinished].map((path) => existsSync(path))).toEqual([false, false]);
+    expect([foreign, committed, others].map((path) => existsSync(path))).toEqual([true, true, true]);
     expect(readdirSync(join(table, "_deltacap/runs"))).toEqual([]);
   });
 
@@ -82,11 +87,11 @@ describe("files of runs of ingest", () => {
     const { table, lost, foreign } = await tableWith(await endedProcess());
     const told = await deltacap("vacuum", table);
     expect(told.out).toMatch(
-      /^1 files .* that killed ingests left would be deleted by --delete, which is safe$/m,
+      /^2 files .* that killed ingests left would be deleted by --delete, which is safe$/m,
     );
     expect(existsSync(lost)).toBe(true);
     const { out } = await deltacap("vacuum", table, "--delete", "--json");
-    expect(JSON.parse(out)).toMatchObject({ files: 0, leftovers: { files: 1, bytes: 1 } });
+    expect(JSON.parse(out)).toMatchObject({ files: 0, leftovers: { files: 2, bytes: 2 } });
     expect([existsSync(lost), existsSync(foreign)]).toEqual([false, true]);
   });
 
@@ -100,10 +105,10 @@ describe("files of runs of ingest", () => {
       '{"began":"x","process":{"host":"a","pid":-1}}',
     ];
     for (const marker of markers) {
-      const { captures, table, lost } = await tableWith(marker);
+      const { captures, table, lost, unfinished } = await tableWith(marker);
       await deltacap("ingest", captures, "--table", table);
       await deltacap("vacuum", table, "--delete");
-      expect(existsSync(lost), JSON.stringify(marker)).toBe(true);
+      expect([existsSync(lost), existsSync(unfinished)], JSON.stringify(marker)).toEqual([true, true]);
     }
   });
 

@@ -159,7 +159,7 @@ async function expectNothingLeft(table: string): Promise<void> {
   expect(all.filter((path) => path.endsWith(".parquet") && !live.has(path))).toEqual(
     all.filter((path) => path.startsWith("_delta_log/") && path.endsWith(".parquet")),
   );
-  expect(all.filter((path) => path.startsWith("_deltacap/runs/"))).toEqual([]);
+  expect(all.filter((path) => /^_deltacap\/(runs|tmp)\//.test(path))).toEqual([]);
 }
 
 /** Versions 0, 1, 2 ... without a gap, and each source in one of them only. */

@@ -15,14 +15,23 @@ const UNFINISHED = "_deltacap/tmp";
  */
 export class FolderObjectStore implements ObjectStore {
   readonly #root: string;
+  readonly #unfinishedName: () => string;
 
-  /** `root` is made when something is written. */
-  constructor(root: string) {
+  /**
+   * `root` is made when something is written. `unfinishedName` gives the name of a file that is being written, another one each
+   * time: by default a UUID.
+   */
+  constructor(root: string, unfinishedName: () => string = randomUUID) {
     this.#root = root;
+    this.#unfinishedName = unfinishedName;
   }
 
   create(path: string): ObjectWriter {
-    return new FileWriter(this.#root, path);
+    return this.#writer(path);
+  }
+
+  #writer(path: string): FileWriter {
+    return new FileWriter(join(this.#root, path), join(this.#root, UNFINISHED, this.#unfinishedName()));
   }
 
   async putIfAbsent(path: string, body: Uint8Array): Promise<"created" | "exists"> {
@@ -37,7 +46,7 @@ export class FolderObjectStore implements ObjectStore {
   }
 
   async put(path: string, body: Uint8Array): Promise<void> {
-    const writer = new FileWriter(this.#root, path);
+    const writer = this.#writer(path);
     try {
       await writer.write(body);
       await writer.replace();
@@ -118,6 +127,16 @@ export class FolderObjectStore implements ObjectStore {
     }
   }
 
+  /** Files that are being written, or were when their process was killed. `list` leaves them out. */
+  async *unfinished(): AsyncIterable<ObjectInfo> {
+    const paths: string[] = [];
+    await this.#collect(UNFINISHED, paths);
+    for (const path of paths) {
+      const info = await this.head(path);
+      if (info !== null) yield info;
+    }
+  }
+
   async #collect(folder: string, into: string[]): Promise<void> {
     let entries: import("node:fs").Dirent[];
     try {
@@ -136,15 +155,13 @@ export class FolderObjectStore implements ObjectStore {
 }
 
 class FileWriter implements ObjectWriter {
-  readonly #root: string;
   readonly #target: string;
   readonly #unfinished: string;
   #file: FileHandle | null = null;
 
-  constructor(root: string, path: string) {
-    this.#root = root;
-    this.#target = join(root, path);
-    this.#unfinished = join(root, UNFINISHED, randomUUID());
+  constructor(target: string, unfinished: string) {
+    this.#target = target;
+    this.#unfinished = unfinished;
   }
 
   async write(chunk: Uint8Array): Promise<void> {
@@ -194,7 +211,7 @@ class FileWriter implements ObjectWriter {
   }
 
   async #open(): Promise<FileHandle> {
-    await makeFolder(join(this.#root, UNFINISHED));
+    await makeFolder(dirname(this.#unfinished));
     return await open(this.#unfinished, "wx");
   }
 
