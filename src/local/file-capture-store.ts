@@ -8,7 +8,7 @@ import { isNotFound, translated } from "@deltacap/delta/folder";
 import { GoneError, SupersededError } from "../errors.ts";
 import type { KeyPattern } from "../ingest/key-pattern.ts";
 import type { CaptureSource, CaptureStore } from "../manifest/capture-store.ts";
-import { fileChunks } from "./file-chunks.ts";
+import { regularFileChunks } from "./file-chunks.ts";
 
 /** Captures as files. */
 export class FileCaptureStore implements CaptureStore {
@@ -17,7 +17,7 @@ export class FileCaptureStore implements CaptureStore {
     const hash = createHash("sha256");
     let bytes = 0;
     try {
-      for await (const chunk of fileChunks(fileURLToPath(source.key))) {
+      for await (const chunk of regularFileChunks(fileURLToPath(source.key))) {
         bytes += chunk.length;
         if (bytes > source.size) break;
         hash.update(chunk);
@@ -47,7 +47,7 @@ export class FileCaptureStore implements CaptureStore {
 async function contentOf(path: string): Promise<{ readonly size: number; readonly sha256: string }> {
   const hash = createHash("sha256");
   let size = 0;
-  for await (const chunk of fileChunks(path)) {
+  for await (const chunk of regularFileChunks(path)) {
     hash.update(chunk);
     size += chunk.length;
   }

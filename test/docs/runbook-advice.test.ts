@@ -118,7 +118,7 @@ describe.each(["dynamodb", "conditional"] as const)("advice of the runbook, logS
     await store.remove(commits);
     const refused = await stack.ingest({}).catch((error: Error) => error.message);
     expect(refused).toMatch(/remains of a table's log|lost files/);
-    expect(runbook).toContain("To create the table anew, remove `_delta_log`, and have the ledger made anew");
+    expect(runbook).toContain("To create the table anew, `deltacap pause`, remove `_delta_log` and, with");
     await store.remove(["_delta_log/_last_checkpoint"]);
     if (logStore === "dynamodb") {
       const items = await stack.ingest({}).catch((error: Error) => error.message);

@@ -162,6 +162,25 @@ describe("a file as a source", () => {
     expect(await read(await sourceOf("car7/empty.pcap"))).toBe("");
   });
 
+  test.skipIf(process.platform === "win32")(
+    "that a pipe took the place of fails at once, and may be tried again",
+    async () => {
+      const path = join(folder, "a.pcap");
+      await writeFile(path, "1234");
+      const found = { path, key: "a.pcap", size: 4 };
+      const source = await fileSource(found, { vehicleId: () => null });
+      await rm(path);
+      execFileSync("mkfifo", [path]);
+      const reading = (async () => {
+        for await (const _ of new FileCaptureStore().open(source));
+      })();
+      await expect(reading).rejects.toThrow(RetryableError);
+      await expect(reading).rejects.toThrow("is not a file any more");
+      await expect(fileSource(found, { vehicleId: () => null })).rejects.toThrow(RetryableError);
+    },
+    5_000,
+  );
+
   test.each<[string, (path: string) => Promise<void>, new () => Error]>([
     ["grown", async (path) => await appendFile(path, "more"), SupersededError],
     ["cut", async (path) => await writeFile(path, "orig"), SupersededError],

@@ -37,13 +37,18 @@ async function listed(store: FolderObjectStore): Promise<string[]> {
 describe("a table's folder", () => {
   test("what a killed process left unfinished is in no listing, and later objects are not hindered", async () => {
     const folder = await temporaryFolder();
-    // A writer that is never heard of again.
-    await new FolderObjectStore(folder).create("a").write(bytes("half"));
+    const killed = new FolderObjectStore(folder, () => "of-the-killed").create("a");
+    await killed.write(bytes("half"));
     const store = new FolderObjectStore(folder);
-    expect(await readdir(join(folder, UNFINISHED))).toHaveLength(1);
+    expect(await readdir(join(folder, UNFINISHED))).toEqual(["of-the-killed"]);
     expect(await listed(store)).toEqual([]);
+    const unfinished: [string, number][] = [];
+    for await (const { path, size } of store.unfinished()) unfinished.push([path, size]);
+    expect(unfinished).toEqual([[`${UNFINISHED}/of-the-killed`, 4]]);
     expect(await store.putIfAbsent("a", bytes("whole"))).toBe("created");
     expect(await listed(store)).toEqual(["a"]);
+    // A killed process has no open file; this one would keep it.
+    await killed.abort();
   });
 
   test("a put leaves nothing unfinished behind, won or lost", async () => {
