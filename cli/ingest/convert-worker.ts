@@ -21,8 +21,11 @@ async function answer({ table, runId, sources }: ConvertRequest): Promise<void> 
     };
     send({ kind: "done", outcome: await convertCaptures(sources, ports, converterDefaults) });
   } catch (error) {
+    if (error instanceof RetryableError)
+      return send({ kind: "failed", retryable: true, message: error.message });
+    // A bug: the stack trace helps to fix it.
     const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    send({ kind: "failed", retryable: error instanceof RetryableError, message });
+    send({ kind: "failed", retryable: false, message });
   }
 }
 

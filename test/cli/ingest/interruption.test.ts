@@ -1,4 +1,4 @@
-import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { type ChildProcessByStdio, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -44,6 +44,21 @@ async function rowsIn(table: string): Promise<number> {
   const { out } = await deltacap("sql", table, "select count(*)::int as n from packets", "--json");
   return (JSON.parse(out) as { n: number }).n;
 }
+
+test.each(["1", "2"])(
+  "a disk that refuses a file is one line of what to do, without a stack: --jobs %s",
+  async (jobs) => {
+    const { captures: path, table, folder } = captures(3);
+    await deltacap("ingest", path, "--table", join(folder, "other"));
+    const date = readdirSync(join(folder, "other")).find((name) => name.startsWith("date="))!;
+    mkdirSync(table);
+    // Where the date's folder should be.
+    writeFileSync(join(table, date), "");
+    const argv = [commandLine.main, "ingest", path, "--table", table, "--jobs", jobs];
+    const { status, stderr } = spawnSync(process.execPath, argv, { encoding: "utf8" });
+    expect([status, stderr]).toEqual([3, expect.stringMatching(/^deltacap ingest: .*EEXIST; .*\n$/)]);
+  },
+);
 
 describe("a reader that goes away after the first line", () => {
   test("does not keep ingest from ingesting everything", async () => {
